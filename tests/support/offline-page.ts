@@ -71,8 +71,12 @@ export type OfflinePage = Awaited<ReturnType<typeof offlinePage>>;
 export async function offlinePage(url: string, options: PageOptions = {}) {
   const { device = new Device(), keepRows = false } = options;
   const network = options.network ?? (await FlakyProxy.start(url));
-  const auth = createAuthClient(network.url, { sessionTokenStorage: device.sessionStorage, ...options.auth });
-  const client = createSvcClient({ api, baseUrl: network.url, auth, timeoutMs: 5_000, ...options.client });
+  const auth = createAuthClient(network.url, {
+    sessionTokenStorage: device.sessionStorage,
+    timeoutMs: 3_000,
+    ...options.auth,
+  });
+  const client = createSvcClient({ api, baseUrl: network.url, auth, timeoutMs: 3_000, ...options.client });
   const refused: RefusedMutation[] = [];
   const outbox = createOutbox(client, { storage: device, onRefused: (each) => refused.push(each) });
   const notes = createCollection(

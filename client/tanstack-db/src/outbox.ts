@@ -59,6 +59,9 @@ export class Outbox {
   #pending: readonly PendingMutation[] = [];
   /** Ids of those that are not in the storage yet. */
   readonly #unwritten = new Set<string>();
+  /** Resolves when the user has gone. */
+  #left: Promise<void> | undefined;
+  #leave = () => {};
   #lastTime = 0;
   readonly #doubts = new Map<string, number>();
 
@@ -124,7 +127,9 @@ export class Outbox {
     this.#show([...this.#entries, ...entries]);
     const { shelf } = this;
     try {
-      await shelf.use(() => Promise.all(entries.map(shelf.write)));
+      const written = shelf.use(() => Promise.all(entries.map(shelf.write)));
+      // TanStack DB shows the rows for as long as this lasts: to nobody else.
+      await Promise.race([written, this.#left]);
     } catch (error) {
       this.#show(this.#entries.filter(({ id }) => !ids.has(id)));
       await shelf.use(() => Promise.allSettled(entries.map(shelf.remove)));
@@ -152,6 +157,10 @@ export class Outbox {
 
   /** Of whoever is signed in now. */
   #begin(): void {
+    this.#leave();
+    this.#left = new Promise((resolve) => {
+      this.#leave = resolve;
+    });
     this.#show([]);
     this.shelf.forgetOthers(this.user()).catch(() => {});
     this.#load().then(this.#tries.begin, this.#tries.later);
@@ -227,10 +236,10 @@ export class Outbox {
       await shelf.remove(entry);
     });
     this.#tabs.tell({ kind: "saved", entry, answer });
-    this.#leave(entry, answer);
+    this.#settle(entry, answer);
   }
 
-  #leave(entry: Entry, answer: unknown): void {
+  #settle(entry: Entry, answer: unknown): void {
     if (this.user() !== entry.user) return;
     for (const follower of [...this.#followers]) follower.saved(entry, answer);
     this.#show(this.#entries.filter(({ id }) => id !== entry.id));
@@ -272,7 +281,7 @@ export class Outbox {
 
   #hear(message: Message): void {
     if (message.kind === "settled") this.#settled();
-    if (message.kind === "saved") this.#leave(message.entry, message.answer);
+    if (message.kind === "saved") this.#settle(message.entry, message.answer);
     if (message.kind === "refused") {
       const { code, message: text, ...details } = message.error;
       const ofUser = message.entries.filter(({ user }) => user === this.user());

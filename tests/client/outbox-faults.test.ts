@@ -1,0 +1,90 @@
+// If this file fails, bad networks, ended processes or a second tab make the outbox lose a mutation, save it twice, or stop.
+import { expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import type { Fault } from "../support/flaky-proxy.ts";
+import { Device, note, type OfflinePage, offlinePage, person } from "../support/offline-page.ts";
+import { service } from "../support/service.ts";
+
+const db = database();
+const running = service(db);
+const stored = async (user: string) =>
+  (await db.sql("select title from notes where user_id = $1 order by id", [user])).map(({ title }) => title);
+const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)] as T;
+const faults: Fault[] = [
+  { kind: "refuse" },
+  { kind: "cut", after: 5 },
+  { kind: "cut", after: 200 },
+  { kind: "swallow" },
+  { kind: "delay", ms: 20 },
+];
+
+test("on a network that breaks all the time every mutation is saved once, in its order", async () => {
+  let page: OfflinePage = await offlinePage(running.url);
+  const { id } = await page.auth.signUp(...person());
+  await page.notes.preload();
+  const titles: string[] = [];
+  const kept: Promise<unknown>[] = [];
+  const final = (title: string) => (Number(title) % 3 === 0 ? `${title}, changed` : title);
+  page.network.fault = () => (Math.random() < 0.5 ? pick(faults) : { kind: "none" });
+  for (let at = 1; at <= 24; at++) {
+    const title = String(at);
+    titles.push(title);
+    kept.push(page.notes.insert(note(title)).when("settled"));
+    if (at % 3 === 0) kept.push(page.rename(title, final(title)).when("settled"));
+    if (at % 4 === 0) page.network.breakSome(0.5);
+    if (at % 6 === 0) {
+      await Promise.allSettled(kept.splice(0));
+      page = await page.reload();
+    }
+    await new Promise((done) => setTimeout(done, Math.random() * 60));
+  }
+  page.online();
+  await expect.poll(() => stored(id)).toEqual(titles.map(final));
+  await expect.poll(page.outbox.pending).toEqual([]);
+  await expect.poll(page.titles).toEqual(titles.map(final).sort());
+  expect(page.refused).toEqual([]);
+  expect(page.device.keys("outbox/")).toEqual([]);
+});
+
+test("a second outbox on the same storage sends nothing twice, and shows what the first one does", async () => {
+  const device = new Device();
+  device.name = crypto.randomUUID();
+  const one = await offlinePage(running.url, { device });
+  const { id } = await one.auth.signUp(...person());
+  const two = await offlinePage(running.url, { device });
+  await Promise.all([one.notes.preload(), two.notes.preload()]);
+  let sent = 0;
+  for (const page of [one, two]) page.offline();
+  for (const title of ["a", "b"]) one.notes.insert(note(title));
+  await expect.poll(two.titles).toEqual(["a", "b"]);
+  two.notes.insert(note("c"));
+  two.notes.insert(note("bad\0"));
+  await expect.poll(() => one.outbox.pending().length).toBe(4);
+  for (const page of [one, two]) {
+    page.network.fault = () => {
+      sent++;
+      return { kind: "none" };
+    };
+  }
+  for (const page of [one, two]) {
+    await expect.poll(page.titles).toEqual(["a", "b", "c"]);
+    await expect.poll(page.outbox.pending).toEqual([]);
+    expect(page.refused).toMatchObject([{ row: { title: "bad\0" } }]);
+  }
+  expect(await stored(id)).toEqual(["a", "b", "c"]);
+  expect(sent).toBeGreaterThan(0);
+});
+
+test("the service ends while it is sent to, and is started again", async () => {
+  const page = await offlinePage(running.url);
+  const { id } = await page.auth.signUp(...person());
+  await page.notes.preload();
+  const titles = Array.from({ length: 12 }, (_, at) => `note ${at}`);
+  for (const title of titles) page.notes.insert(note(title));
+  await expect.poll(async () => (await stored(id)).length).toBeGreaterThan(2);
+  const { port } = new URL(running.url);
+  await running.stop();
+  await running.start(Number(port));
+  await expect.poll(() => stored(id)).toEqual(titles);
+  await expect.poll(page.outbox.pending).toEqual([]);
+});
