@@ -78,7 +78,7 @@ const packages: Package[] = [
     into: ".",
     keep: ["dependencies", "optionalDependencies"],
   },
-  ...["sdk", "react", "testing", "studio", "dev"].map((name) => ({
+  ...["sdk", "react", "tanstack-db", "testing", "studio", "dev"].map((name) => ({
     folder: join(root, "client", name),
     sources: ["src"],
     base: join(root, "client", name, "src"),

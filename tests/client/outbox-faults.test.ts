@@ -1,9 +1,13 @@
 // If this file fails, bad networks, ended processes or a second tab make the outbox lose a mutation, save it twice, or stop.
-import { expect, test } from "vitest";
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { database } from "../support/database.ts";
+import { bytesFolder } from "../support/files.ts";
 import type { Fault } from "../support/flaky-proxy.ts";
 import { Device, note, type OfflinePage, offlinePage, person } from "../support/offline-page.ts";
-import { service } from "../support/service.ts";
+import { secret, service } from "../support/service.ts";
 
 const db = database();
 const running = service(db);
@@ -69,22 +73,41 @@ test("a second outbox on the same storage sends nothing twice, and shows what th
   for (const page of [one, two]) {
     await expect.poll(page.titles).toEqual(["a", "b", "c"]);
     await expect.poll(page.outbox.pending).toEqual([]);
-    expect(page.refused).toMatchObject([{ row: { title: "bad\0" } }]);
+    await expect.poll(() => page.refused).toMatchObject([{ row: { title: "bad\0" } }]);
   }
   expect(await stored(id)).toEqual(["a", "b", "c"]);
   expect(sent).toBeGreaterThan(0);
 });
 
-test("the service ends while it is sent to, and is started again", async () => {
+test("the service is killed again and again while it is sent to", async () => {
+  const children: ChildProcess[] = [];
+  onTestFinished(() => children.forEach((child) => void child.kill("SIGKILL")));
+  const folder = bytesFolder();
+  const start = async () => {
+    const child = fork(join(import.meta.dirname, "../support/service-child.ts"), [
+      JSON.stringify(db.urls),
+      folder,
+      secret,
+    ]);
+    children.push(child);
+    const [url] = await once(child, "message");
+    page.network.retarget(url);
+    return child;
+  };
   const page = await offlinePage(running.url);
   const { id } = await page.auth.signUp(...person());
   await page.notes.preload();
-  const titles = Array.from({ length: 12 }, (_, at) => `note ${at}`);
+  let child = await start();
+  page.network.breakAll();
+  const titles = Array.from({ length: 60 }, (_, at) => `note ${at}`);
   for (const title of titles) page.notes.insert(note(title));
-  await expect.poll(async () => (await stored(id)).length).toBeGreaterThan(2);
-  const { port } = new URL(running.url);
-  await running.stop();
-  await running.start(Number(port));
+  for (let kill = 1; kill <= 2; kill++) {
+    await expect.poll(async () => (await stored(id)).length).toBeGreaterThan(kill * 10);
+    child.kill("SIGKILL");
+    child = await start();
+  }
   await expect.poll(() => stored(id)).toEqual(titles);
   await expect.poll(page.outbox.pending).toEqual([]);
+  await expect.poll(page.titles).toEqual([...titles].sort());
+  expect(page.refused).toEqual([]);
 });

@@ -98,13 +98,11 @@ test("rows of another collection that name a new row name it by the key that it 
   await first.notes.preload();
   const remarks = createCollection(
     svcCollectionOptions({
-      ...{
-        client: first.client,
-        outbox: first.outbox,
-        query: api.articles.list,
-        id: "remarks",
-        getKey: (row) => row.id,
-      },
+      client: first.client,
+      outbox: first.outbox,
+      query: api.articles.list,
+      id: "remarks",
+      getKey: (row) => row.id,
       insert: { mutation: own<{ on: number }>("remarks.create"), args: ({ row }) => ({ on: Number(row.priority) }) },
     }),
   );
@@ -167,7 +165,7 @@ test("after a conflict the service's row is shown, and told", async () => {
   await expect.poll(() => refused).toMatchObject([{ type: "update", key: id, error: { code: "CONFLICT" } }]);
   expect(refused).toMatchObject([{ row: { title: "mine, later" }, current: { title: "theirs" } }]);
   expect(titles()).toEqual(["theirs"]);
-  rename("theirs", "ours"); // whoever saw it may change it
+  rename("theirs", "ours"); // it has been seen now
   await expect.poll(outbox.pending).toEqual([]);
   await expect.poll(() => idOf("ours")).toBe(id);
   expect(refused).toHaveLength(1);

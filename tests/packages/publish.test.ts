@@ -157,7 +157,7 @@ describe("the packages", () => {
     expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).not.toHaveProperty("overrides");
   });
 
-  test.each(["core", "client", "react", "testing", "studio", "dev", "documents"])(
+  test.each(["core", "client", "react", "tanstack-db", "testing", "studio", "dev", "documents"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {
       const args = [join(packages(), name), "--strict"];
@@ -172,7 +172,7 @@ describe("the packages", () => {
     },
   );
 
-  test.each(["core", "client", "react", "testing", "studio"])(
+  test.each(["core", "client", "react", "tanstack-db", "testing", "studio"])(
     "the types of @svc/%s resolve wherever ES modules do",
     async (name) => {
       const archive = join(packages(), `svc-${name}-0.1.0.tgz`);

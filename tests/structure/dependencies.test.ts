@@ -6,7 +6,12 @@ import { features } from "../../src/kit/optional-packages.ts";
 import { root } from "../support/global-setup.ts";
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");
-const manifests = ["package.json", "client/dev/package.json", "src/documents/engines/package.json"];
+const manifests = [
+  "package.json",
+  "client/dev/package.json",
+  "client/tanstack-db/package.json",
+  "src/documents/engines/package.json",
+];
 const namesIn = (path: string, ...kinds: string[]) => {
   const manifest = JSON.parse(read(path)) as Record<string, Record<string, string> | undefined>;
   return kinds.flatMap((kind) => Object.keys(manifest[kind] ?? {}));

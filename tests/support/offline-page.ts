@@ -62,7 +62,6 @@ interface PageOptions {
   keepRows?: boolean;
   auth?: Parameters<typeof createAuthClient>[1];
   client?: { fetch?: typeof fetch };
-  update?: typeof api.notes.update;
 }
 
 export type OfflinePage = Awaited<ReturnType<typeof offlinePage>>;
@@ -81,13 +80,16 @@ export async function offlinePage(url: string, options: PageOptions = {}) {
   const outbox = createOutbox(client, { storage: device, onRefused: (each) => refused.push(each) });
   const notes = createCollection(
     svcCollectionOptions({
-      ...{ client, outbox, query: api.notes.list, args: { limit: 100 }, getKey: ({ id }) => id, keepRows },
-      ...{
-        insert: api.notes.create,
-        update: options.update ?? api.notes.update,
-        remove: api.notes.remove,
-        startSync: true,
-      },
+      client,
+      outbox,
+      query: api.notes.list,
+      args: { limit: 100 },
+      getKey: ({ id }) => id,
+      insert: api.notes.create,
+      update: api.notes.update,
+      remove: api.notes.remove,
+      keepRows,
+      startSync: true,
     }),
   );
   const close = () => {

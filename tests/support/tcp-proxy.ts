@@ -36,6 +36,11 @@ export abstract class TcpProxy {
     return this.#targets[0] as URL;
   }
 
+  /** Forwards new connections to another target. */
+  retarget(target: string): void {
+    this.#targets.splice(0, this.#targets.length, new URL(target));
+  }
+
   /** A connection to the next target. */
   protected connect(): Socket {
     const { hostname, port } = this.#targets[this.#connections++ % this.#targets.length] as URL;

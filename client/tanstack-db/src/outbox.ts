@@ -155,7 +155,7 @@ export class Outbox {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Of whoever is signed in now. */
+  /** For the user who is signed in now. */
   #begin(): void {
     this.#leave();
     this.#left = new Promise((resolve) => {
