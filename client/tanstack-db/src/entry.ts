@@ -32,6 +32,19 @@ export interface PendingMutation extends Readonly<Pick<Entry, "id" | "type" | "c
   readonly row: Readonly<Record<string, unknown>>;
 }
 
+/** A collection in use. */
+export interface Follower {
+  readonly id: string;
+  /** Other mutations wait. */
+  changed(): void;
+  /** A mutation does not wait any more, because it was saved. */
+  saved(entry: Entry, answer: unknown): void;
+  /** Nothing is sent for now: an answer that is asked for from now on has what was saved. */
+  settled(): void;
+  /** The service's row of now. */
+  current(key: string | number): Promise<unknown>;
+}
+
 /** A mutation that a collection wants to be sent. */
 export interface NewEntry extends Pick<Entry, "operation" | "type" | "collection" | "rowKey" | "isGuarded"> {
   args: object;

@@ -5,7 +5,7 @@
  */
 import { SvcError } from "@svc/client";
 import { onOtherUser } from "@svc/client/bindings";
-import { type Entry, type NewEntry, type PendingMutation, rebase, toEntry, toPending } from "./entry.ts";
+import { type Entry, type Follower, type NewEntry, type PendingMutation, rebase, toEntry, toPending } from "./entry.ts";
 import { type AnyClient, forgotten, isForgotten, meaningOf, send } from "./send.ts";
 import { byId, Shelf } from "./shelf.ts";
 import { indexedDbStorage, type OutboxStorage } from "./storage.ts";
@@ -25,19 +25,6 @@ export interface OutboxOptions {
   storage?: OutboxStorage | undefined;
   /** Gets each mutation that was refused, in every tab of the user. (Default: nobody is told) */
   onRefused?: ((refused: RefusedMutation) => void) | undefined;
-}
-
-/** A collection in use. */
-export interface Follower {
-  readonly id: string;
-  /** Other mutations wait. */
-  changed(): void;
-  /** A mutation does not wait any more, because it was saved. */
-  saved(entry: Entry, answer: unknown): void;
-  /** Nothing is sent for now: an answer that is asked for from now on has what was saved. */
-  settled(): void;
-  /** The service's row of now. */
-  current(key: string | number): Promise<unknown>;
 }
 
 /** After how many doubtful answers a mutation is refused, so that the next ones are sent. */
@@ -173,7 +160,7 @@ export class Outbox {
     const stored = await this.shelf.use(() => this.shelf.entries(user));
     if (user !== this.user()) return;
     const known = new Map(this.#entries.map((entry) => [entry.id, entry]));
-    const read = stored.map((entry) => Object.assign(known.get(entry.id) ?? entry, entry));
+    const read = stored.map((entry) => Object.assign(known.get(entry.id) ?? entry, { attemptedAt: undefined }, entry));
     const unwritten = this.#entries.filter(
       ({ id }) => this.#unwritten.has(id) && !read.some((entry) => entry.id === id),
     );
@@ -183,14 +170,14 @@ export class Outbox {
   /** @throws the error after which a later try may go better */
   async #sendAll(): Promise<void> {
     const { auth, realtime } = this.#client;
-    if (globalThis.navigator?.onLine === false) throw new SvcError("NETWORK_ERROR", "There is no connection.");
     await this.#load();
     const isKnown = this.user() !== undefined;
     const waiting = isKnown ? this.#entries : await this.shelf.use(() => this.shelf.entries()).catch(() => []);
     if (waiting.length === 0) return;
     // Who is signed in: a page in cookie mode learns it from the service alone. And whether there is a connection: what is sent
     // without one may have arrived all the same.
-    if (!isKnown || realtime.getStatus() !== "live") await auth?.restore();
+    const isConnected = realtime.getStatus() === "live" && globalThis.navigator?.onLine !== false;
+    if (!isKnown || !isConnected) await auth?.restore();
     try {
       for (let entry = this.#entries[0]; entry && !this.#unwritten.has(entry.id); entry = this.#entries[0]) {
         if (this.#tries.isClosed) return;
@@ -204,18 +191,23 @@ export class Outbox {
 
   async #sendOne(entry: Entry): Promise<void> {
     if (isForgotten(entry)) return this.#refuse(entry, forgotten());
-    if (entry.attemptedAt === undefined) {
-      entry.attemptedAt = Date.now();
-      await this.shelf.use(() => this.shelf.write(entry));
-    }
+    const mark = (attemptedAt: number | undefined) => {
+      entry.attemptedAt = attemptedAt;
+      return this.shelf.use(() => this.shelf.write(entry));
+    };
+    const isFirst = entry.attemptedAt === undefined;
+    await this.#client.auth?.["~svc"].credentials(new AbortController().signal); // may need the connection
     if (this.user() !== entry.user) return;
+    if (isFirst) await mark(Date.now());
     let answer: unknown;
     try {
       answer = await send(this.#client, entry);
     } catch (error) {
       const meaning = meaningOf(error);
-      const { status } = error as Partial<SvcError>;
-      if (status === 401 || status === 412) await this.#client.auth?.restore();
+      const { status, code } = error as Partial<SvcError>;
+      const isOthers = code === "UNAUTHORIZED" || status === 412;
+      if (isFirst && (isOthers || status === 429)) await mark(undefined); // it did not run
+      if (isOthers) await this.#client.auth?.restore();
       if (this.user() !== entry.user) return;
       const doubts = (this.#doubts.get(entry.id) ?? 0) + Number(meaning === "doubtful");
       this.#doubts.set(entry.id, doubts);
@@ -259,8 +251,9 @@ export class Outbox {
       await Promise.all([entry, ...parts].map(shelf.remove));
       return [entry, ...parts];
     });
-    const { code, message, status, hint } = error;
-    this.#tabs.tell({ kind: "refused", entries, error: { code, message, status, ...(hint && { hint }) } });
+    const { code, message, status, hint, issues } = error;
+    const told = { code, message, status, issues, ...(hint && { hint }) };
+    this.#tabs.tell({ kind: "refused", entries, error: told });
     this.#tellRefused(entries, error);
   }
 

@@ -25,7 +25,7 @@ export class Shelf {
     return items.map(([, text]) => JSON.parse(text) as Entry).sort(byId);
   }
 
-  /** Within `use`. */
+  /** Within `use`, as `remove`. */
   write = (entry: Entry): Promise<unknown> => this.#storage.write(keyOf(entry), JSON.stringify(entry));
   remove = (entry: Entry): Promise<unknown> => this.#storage.remove(keyOf(entry));
 

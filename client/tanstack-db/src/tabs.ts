@@ -1,10 +1,14 @@
 /** What the pages that use one storage tell each other, and that one of them sends at a time. */
+import type { SvcError } from "@svc/client";
 import type { Entry } from "./entry.ts";
+
+/** An error can lose its members between pages. */
+type ToldError = Pick<SvcError, "code" | "message" | "status" | "issues"> & { hint?: string };
 
 export type Message =
   | { kind: "changed" | "settled" }
   | { kind: "saved"; entry: Entry; answer: unknown }
-  | { kind: "refused"; entries: Entry[]; error: { code: string; message: string; status: number; hint?: string } };
+  | { kind: "refused"; entries: Entry[]; error: ToldError };
 
 /** Runs alone, where there are Web Locks. Elsewhere idempotency keys are enough. @param storage its name */
 export async function alone(storage: string | undefined, run: () => Promise<void>): Promise<void> {

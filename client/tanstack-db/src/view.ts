@@ -6,8 +6,8 @@
 import { type Mutation, type Query, SvcError } from "@svc/client";
 import { decode, encode, fromBody, onOtherUser } from "@svc/client/bindings";
 import type { SyncConfig } from "@tanstack/db";
-import { type Entry, rowOf } from "./entry.ts";
-import type { Follower, Outbox } from "./outbox.ts";
+import { type Entry, type Follower, rowOf } from "./entry.ts";
+import type { Outbox } from "./outbox.ts";
 import type { AnyClient } from "./send.ts";
 
 export type Row = Record<string, unknown>;
@@ -177,8 +177,8 @@ export class View implements Follower {
       const before = this.#shown.get(key);
       if (before !== value) write({ type: before ? "update" : "insert", value });
     }
+    this.#shown = rows; // before others hear of it, who may change the collection at once
     commit();
-    this.#shown = rows;
   }
 }
 
