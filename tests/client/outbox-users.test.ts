@@ -1,5 +1,5 @@
 // If this file fails, a page shows rows of the user before, or saves what one user did in the name of another.
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createAuthClient } from "../../client/sdk/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";
@@ -119,6 +119,25 @@ test("in cookie mode nothing is saved for the user whose cookie the browser has 
   await expect.poll(() => stored(id)).toEqual(["of Ann", "by Ann"]);
   expect(await stored(bob.id)).toEqual([]);
   elsewhere.close();
+});
+
+test("what waits for a session that has ended is not taken for sent, and is sent days after", async () => {
+  const page = await offlinePage(running.url);
+  const ann = person();
+  const { id } = await page.auth.signUp(...ann);
+  await page.notes.preload();
+  await expect.poll(page.client.realtime.getStatus).toBe("live");
+  await db.sql("delete from auth.session where user_id = $1", [id]);
+  page.notes.insert(note("waits"));
+  await expect.poll(() => page.auth.getState().user).toBe(null);
+  await expect
+    .poll(() => [...page.device.items.values()].map((text) => JSON.parse(text).attemptedAt))
+    .toEqual([undefined]);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3 * 86_400_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  await page.auth.signIn(ann[0], ann[1]);
+  await expect.poll(() => stored(id)).toEqual(["waits"]);
+  expect(page.refused).toEqual([]);
 });
 
 test("a call with a key that names another user than the session's is refused, and runs nothing", async () => {

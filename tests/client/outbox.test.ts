@@ -219,3 +219,20 @@ test("what the device cannot keep is not shown as if it were", async () => {
   notes.insert(note("kept"));
   await saved(id).toEqual(["kept"]);
 });
+
+test("who hears of a change may change the collection at once", async () => {
+  const { auth, notes, titles, rename } = await page();
+  const { id } = await auth.signUp(...person());
+  await notes.preload();
+  notes.subscribeChanges((changes) => {
+    for (const { type, value } of changes) {
+      if (type === "insert" && value.title === "first") rename("first", "renamed");
+      if (type === "update" && value.title === "renamed" && titles().length === 1) notes.insert(note("second"));
+    }
+  });
+  await db.sql("insert into notes (user_id, title) values ($1, 'first')", [id]);
+  await saved(id).toEqual(["renamed", "second"]);
+  await expect.poll(titles).toEqual(["renamed", "second"]);
+  await db.sql("delete from notes where user_id = $1", [id]);
+  await expect.poll(titles).toEqual([]);
+});
