@@ -126,6 +126,7 @@ export function svcCollectionOptions(options: object): object {
   if (!outbox && (insert || update || remove || keepRows)) {
     throw new TypeError("Mutations and keepRows need an outbox: pass that of createOutbox(client).");
   }
+  if (outbox && outbox.client !== client) throw new TypeError("This outbox is of another client.");
   const id = others.id ?? operationKey(query, args);
   let view: View | undefined;
 

@@ -32,13 +32,14 @@ const maxDoubts = 5;
 
 /** The mutations of one client that wait for an answer. */
 export class Outbox {
-  readonly #client: AnyClient;
   readonly #onRefused: OutboxOptions["onRefused"];
   readonly #followers = new Set<Follower>();
   readonly #listeners = new Set<() => void>();
   readonly #stopFollowing: () => void;
   readonly #tries: Tries;
   readonly #tabs: ReturnType<typeof otherTabs>;
+  /** @internal */
+  readonly client: AnyClient;
   /** @internal */
   readonly shelf: Shelf;
   /** Those of the signed-in user, oldest first. */
@@ -54,7 +55,7 @@ export class Outbox {
 
   constructor(client: AnyClient, { storage = indexedDbStorage(), onRefused }: OutboxOptions) {
     if (!client.auth) throw new TypeError("An outbox needs a client with `auth`: it keeps mutations for their user.");
-    this.#client = client;
+    this.client = client;
     this.#onRefused = onRefused;
     this.shelf = new Shelf(storage);
     this.#tabs = otherTabs(storage.name, (message) => this.#hear(message));
@@ -89,7 +90,7 @@ export class Outbox {
   }
 
   /** @internal The signed-in user. */
-  user = (): string | undefined => this.#client.auth?.getState().user?.id;
+  user = (): string | undefined => this.client.auth?.getState().user?.id;
 
   /** @internal */
   entriesOf = (collection: string): Entry[] => this.#entries.filter((entry) => entry.collection === collection);
@@ -169,7 +170,7 @@ export class Outbox {
 
   /** @throws the error after which a later try may go better */
   async #sendAll(): Promise<void> {
-    const { auth, realtime } = this.#client;
+    const { auth, realtime } = this.client;
     await this.#load();
     const isKnown = this.user() !== undefined;
     const waiting = isKnown ? this.#entries : await this.shelf.use(() => this.shelf.entries()).catch(() => []);
@@ -196,18 +197,18 @@ export class Outbox {
       return this.shelf.use(() => this.shelf.write(entry));
     };
     const isFirst = entry.attemptedAt === undefined;
-    await this.#client.auth?.["~svc"].credentials(new AbortController().signal); // may need the connection
+    await this.client.auth?.["~svc"].credentials(new AbortController().signal); // may need the connection
     if (this.user() !== entry.user) return;
     if (isFirst) await mark(Date.now());
     let answer: unknown;
     try {
-      answer = await send(this.#client, entry);
+      answer = await send(this.client, entry);
     } catch (error) {
       const meaning = meaningOf(error);
       const { status, code } = error as Partial<SvcError>;
       const isOthers = code === "UNAUTHORIZED" || status === 412;
       if (isFirst && (isOthers || status === 429)) await mark(undefined); // it did not run
-      if (isOthers) await this.#client.auth?.restore();
+      if (isOthers) await this.client.auth?.restore();
       if (this.user() !== entry.user) return;
       const doubts = (this.#doubts.get(entry.id) ?? 0) + Number(meaning === "doubtful");
       this.#doubts.set(entry.id, doubts);
