@@ -954,6 +954,7 @@ column last_status: integer
 column last_error: text
 column created_at: timestamp with time zone not null default now()
 column ended_at: timestamp with time zone
+column owner: text
 constraint webhook_deliveries_check: CHECK (((ended_at IS NULL) = (state = 'pending'::text)))
 constraint webhook_deliveries_pkey: PRIMARY KEY (id)
 constraint webhook_deliveries_state_check: CHECK ((state = ANY (ARRAY['pending'::text, 'sent'::text, 'dead'::text])))
@@ -973,6 +974,7 @@ comment column body: The JSON text that is signed and sent.
 comment column due_at: When the next attempt may begin. While one runs: when its lease ends.
 comment column last_status: The HTTP status of the last answer; null without one.
 comment column ended_at: Since when it is sent or dead.
+comment column owner: Whose the endpoint was as the row changed; null in the environment.
 
 -- table svc.workflow_events: owner svc_owner
 column id: bigint not null generated always as identity
@@ -2461,6 +2463,34 @@ $function$
 execute: svc_auth, svc_system
 comment: Live signing keys, newest first; private keys are encrypted.
 
+-- function auth.list_scope_conditions(): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.list_scope_conditions()
+ RETURNS TABLE(relation text, command text, permissive boolean, conditions text[])
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select format('%I.%I', n.nspname, c.relname), one.command, p.polpermissive,
+         case one.command
+           when 'insert' then array[coalesce(e.writing, e.reading)]
+           when 'update' then array[e.reading, coalesce(e.writing, '')]
+           else array[e.reading]
+         end
+    from pg_catalog.pg_policy p
+    join pg_catalog.pg_class c on c.oid = p.polrelid
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+   cross join lateral (
+     select coalesce(pg_catalog.pg_get_expr(p.polqual, p.polrelid), '') as reading,
+            pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) as writing) e
+   cross join (values ('select', 'r'), ('insert', 'a'), ('update', 'w'), ('delete', 'd')) as one (command, letter)
+   where c.relrowsecurity and p.polcmd::text in (one.letter, '*')
+     and n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
+     and (0 = any (p.polroles) or 'svc_authenticated'::regrole = any (p.polroles))
+   order by 1, 2
+$function$
+execute: svc_auth, svc_system
+comment: What policies of the application ask of signed-in users, by table and command; of an update one of two conditions is enough.
+
 -- function auth.list_scope_mistakes(text[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_scope_mistakes(declared text[])
  RETURNS TABLE(relation text, scope text)
@@ -2477,26 +2507,7 @@ AS $function$
       join pg_catalog.pg_namespace n on n.oid = c.relnamespace
      where c.relrowsecurity
        and n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
-  ),
-  applying as (
-    select p.name, p.permissive, one.command,
-           case one.command
-             when 'a' then coalesce(p.writing, p.reading)
-             when 'w' then concat_ws(' ', p.reading, p.writing)
-             else p.reading
-           end ~ '\mhas_scope\(' as asks
-      from policies p, unnest('{r,a,w,d}'::"char"[]) as one (command)
-     where p.command in (one.command, '*')
-       and (0 = any (p.polroles) or 'svc_authenticated'::regrole = any (p.polroles))
   )
-  select distinct a.name, null
-    from applying a
-   where a.permissive and not a.asks
-     and not exists (
-       select from applying r
-        where r.name = a.name and r.command = a.command and not r.permissive and r.asks
-     )
-  union all
   select distinct format('%I.%I', n.nspname, v.relname), null
     from pg_catalog.pg_class v
     join pg_catalog.pg_namespace n on n.oid = v.relnamespace
@@ -2519,7 +2530,7 @@ AS $function$
    order by 1, 2
 $function$
 execute: svc_auth, svc_system
-comment: Tables and views that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.
+comment: Views that are open to every API key (scope is null), and scopes that policies ask for and that are not declared.
 
 -- function auth.list_user_columns(): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.list_user_columns()
@@ -7436,6 +7447,8 @@ declare
   waiting text;
   first_id uuid;
   first_due timestamptz;
+  first_webhook text;
+  first_owner text;
   movable integer := 1000;  -- so that other endpoints do not wait for long
   moved integer;
 begin
@@ -7488,10 +7501,17 @@ begin
        where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
        order by d.due_at, d.sequence
        limit 1;
-      select d.id, d.due_at into first_id, first_due from svc.webhook_deliveries d
+      select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
        where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
        order by d.sequence
        limit 1;
+      if first_owner is not null and not svc_private.is_owned_by(first_webhook, turn.source, turn.endpoint, first_owner) then
+        update svc.webhook_deliveries d
+           set state = 'dead', ended_at = now(), last_error = 'The endpoint belongs to somebody else now.'
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending'
+           and d.webhook = first_webhook and d.owner = first_owner;
+        continue;
+      end if;
       exit when coalesce(first_due <= clock_timestamp(), true) or movable <= 0;
       update svc.webhook_deliveries d
          set due_at = first_due
@@ -9800,6 +9820,34 @@ AS $function$
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: Whether the search path of svc's functions lacks the operators of a type.
+
+-- function svc_private.is_owned_by(text,text,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.is_owned_by(webhook text, source text, endpoint text, owner text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  key name;
+  type text;
+  owner_column text;
+  owned boolean;
+begin
+  select w.declared #>> '{endpoints,owner}' into owner_column
+    from svc_private.list_webhooks() w where w.name = is_owned_by.webhook limit 1;
+  select a.attname, format_type(a.atttypid, null) into key, type
+    from pg_catalog.pg_index i
+    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+   where i.indrelid = to_regclass(source) and i.indisprimary;
+  execute format('select e.%I::text = $2 from %s as e where e.%I = $1::%s', owner_column, source, key, type)
+    into owned using endpoint, owner;
+  return coalesce(owned, false);
+exception when undefined_column or undefined_table or datatype_mismatch or data_exception or null_value_not_allowed then
+  return false; -- the table has become another one
+end
+$function$
+comment: Whether an endpoint that is a row has this owner, by the declaration of the webhook.
 
 -- function svc_private.is_searchable(regclass,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_searchable(relation regclass, search_id integer)
@@ -14312,8 +14360,8 @@ CREATE OR REPLACE FUNCTION svc_private.webhook_statement(declared jsonb)
  SET search_path TO ''
 AS $function$
   select format(
-    'insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body) '
-    'select %1$L, %2$L, %3$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', $2, '
+    'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
+    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', $2, '
     '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select ($1).*) as t%7$s',
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),
@@ -14326,7 +14374,8 @@ AS $function$
       format(' join %s as e on e.%I = t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', declared ->> 'owner')
       || case when e.endpoints ? 'events' then format(' and %L = any (e.%I)', declared ->> 'name', e.endpoints ->> 'events')
               else '' end
-    end)
+    end,
+    case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end)
     from (select declared -> 'endpoints' as endpoints) e
 $function$
 comment: The statement of a webhook's triggers, with the row as $1.
