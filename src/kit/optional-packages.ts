@@ -13,6 +13,8 @@ interface Feature {
   /** The start of a sentence that ends in "needs these packages". */
   what: string;
   packages: readonly string[];
+  /** Of svc's own: with these beside them npm chooses versions that fit. (Default: none) */
+  beside?: readonly string[];
   /** Only needed while developing. (Default: in production too) */
   isDevelopment?: boolean;
 }
@@ -30,7 +32,11 @@ export const features = {
     packages: ["@modelcontextprotocol/sdk"],
     isDevelopment: true,
   },
-  passkeys: { what: "Sign-in with passkeys (passkeys of defineAuth)", packages: ["@better-auth/passkey"] },
+  passkeys: {
+    what: "Sign-in with passkeys (passkeys of defineAuth)",
+    packages: ["@better-auth/passkey"],
+    beside: ["better-auth", "@better-auth/core"],
+  },
   ruru: { what: "The GraphQL editor (graphql.ruru)", packages: ["ruru"], isDevelopment: true },
   s3: {
     what: 'Storing files in S3 (storage.driver "s3")',
@@ -58,13 +64,13 @@ const here = resolve(import.meta.dirname, "../..");
  * @returns null if everything is installed
  */
 export function missingPackages(name: FeatureName, platform = here): { message: string; hint: string } | null {
-  const { what, packages, isDevelopment = false }: Feature = features[name];
+  const { what, packages, beside = [], isDevelopment = false }: Feature = features[name];
   const missing = packages.filter((one) => installedAt(one, join(platform, "src")) === undefined);
   if (missing.length === 0) return null;
   const [noun, verb] = missing.length === 1 ? ["the package", "is"] : ["the packages", "are"];
   return {
     message: `${what} needs ${noun} ${missing.join(", ")}, which ${verb} not installed.`,
-    hint: `In the application's folder: ${installCommand(missing, isDevelopment, platform)}`,
+    hint: `In the application's folder: ${installCommand([...beside, ...missing], isDevelopment, platform)}`,
   };
 }
 
@@ -85,10 +91,10 @@ export function requirePackagesForCall(name: FeatureName): void {
 }
 
 function installCommand(packages: readonly string[], isDevelopment: boolean, platform: string): string {
-  const { peerDependencies } = readManifest(platform);
+  const { dependencies, peerDependencies } = readManifest(platform);
   const archives = archiveFolder(platform);
   const words = packages.map((name) => {
-    const version = peerDependencies?.[name]?.replace("^", "") ?? "";
+    const version = (peerDependencies?.[name] ?? dependencies?.[name])?.replace("^", "") ?? "";
     if (archives === null || !name.startsWith("@svc/")) return `${name}@${version}`;
     return `${archives}${name.replace("@svc/", "svc-")}-${version}.tgz`;
   });

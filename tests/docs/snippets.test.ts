@@ -41,6 +41,7 @@ const applications = [
     "personal-data",
     "presence",
     "query-your-data",
+    "service-accounts",
     "shop",
     "small-teams",
     "staff-and-customers",

@@ -22,10 +22,12 @@ beforeAll(async () => {
   const peerDependencies = {
     "@aws-sdk/client-s3": "^3.2.1",
     "@aws-sdk/lib-storage": "^3.2.1",
+    "@better-auth/passkey": "1.2.4",
     "@modelcontextprotocol/sdk": "^1.2.3",
     "@svc/dev": "0.1.0",
   };
-  await writeFile(join(core(), "package.json"), JSON.stringify({ peerDependencies }));
+  const dependencies = { "better-auth": "1.2.5", "@better-auth/core": "1.2.5" };
+  await writeFile(join(core(), "package.json"), JSON.stringify({ dependencies, peerDependencies }));
   await dependOn("0.1.0");
 });
 afterAll(() => rm(app, { recursive: true, force: true }));
@@ -48,6 +50,14 @@ test("only the missing one of a feature's packages is named", async () => {
 test("a package for development is saved as one", () => {
   expect(missingPackages("mcp", core())?.hint).toMatch(/npm install --save-dev @modelcontextprotocol\/sdk@1\.2\.3$/);
   expect(missingPackages("dev", core())?.hint).toMatch(/npm install --save-dev @svc\/dev@0\.1\.0$/);
+});
+
+test("with a plugin of better-auth, npm is told the library's version: it would take a newer one, which the plugin refuses", () => {
+  expect(missingPackages("passkeys", core())).toEqual({
+    message:
+      "Sign-in with passkeys (passkeys of defineAuth) needs the package @better-auth/passkey, which is not installed.",
+    hint: "In the application's folder: npm install better-auth@1.2.5 @better-auth/core@1.2.5 @better-auth/passkey@1.2.4",
+  });
 });
 
 test("svc's own come from where the application has @svc/core's archive from", async () => {
