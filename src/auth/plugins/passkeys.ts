@@ -1,7 +1,7 @@
 /**
  * `defineAuth({ passkeys })`: the plugin `@better-auth/passkey` with the host and the pages of the configuration, and its use
  * without cookies. The package is loaded here, only if the option is set.
- * Next hop: `library-options.ts` adds it to the plugins; `plugin-second-factor.ts` says when a passkey is two factors.
+ * Next hop: `../library-options.ts` adds it to the plugins; `plugin-second-factor.ts` says when a passkey is two factors.
  */
 import { createRequire } from "node:module";
 import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
