@@ -1,11 +1,12 @@
 // If this file fails, somebody manages the programs of an organization without the right to, a program manages people, or a
 // person who leaves takes the programs along. Policies and triggers decide alone.
 import { beforeAll, expect, test } from "vitest";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
+import { until } from "../support/worker.ts";
 import { type Person, people } from "./people.ts";
 
 const db = database("platform");
-const { users, run, found, add, invite, invited, accept, members } = people(db);
+const { users, begin, run, outcome, found, add, invite, invited, accept, members } = people(db);
 
 const roles = ["owner", "admin", "editor", "member", "stranger", "nobody", "ownerKey", "wholeKey", "service"] as const;
 type Role = (typeof roles)[number];
@@ -220,4 +221,46 @@ test("an organization has 20, and a person creates 20 a day, also in organizatio
   await db.sql("insert into svc.service_accounts (org_id, name, role) values ($1, 'Of the system', 'member')", [pier]);
   await db.sql("delete from svc.organization_members where org_id = $1 and user_id like 'service%'", [pier]);
   expect(await run(hal, many(1), [pier])).toHaveLength(1);
+});
+
+test("an operator, or the plugin admin, deletes an account with all that it owns", async () => {
+  const [ida] = (await users("ida")) as [Person];
+  const farm = await found(ida, "Farm");
+  const [live, removed] = [await made(ida, farm), await made(ida, farm)];
+  await run(ida, "delete from svc.organization_members where user_id = $1", [removed]);
+  for (const id of [live, removed]) {
+    const auth = await db.connect("auth");
+    expect((await auth.query('delete from auth."user" where id = $1', [id])).rowCount).toBe(1);
+    expect(await db.sql("select from svc.service_accounts where id = $1", [id])).toEqual([]);
+  }
+  expect(await members(farm)).toEqual({ ida: "owner" });
+});
+
+test("an id that only begins so is that of a person", async () => {
+  const ids = ["service_", "service_desk", "service_1", "Service_00000000-0000-0000-0000-000000000000"];
+  for (const id of ids) {
+    expect(await db.sql("select svc.is_service($1) as is", [id])).toEqual([{ is: false }]);
+    await db.sql(`insert into auth."user" (id, name, email) values ($1, 'x', lower($1) || '@x.test')`, [id]);
+    await db.sql(
+      "insert into auth.session (id, user_id, token, expires_at) values ($1, $1, $1, now() + '1 day'::interval)",
+      [id],
+    );
+  }
+});
+
+test("two who create the last place at once make one account", async () => {
+  const [jo, kim] = (await users("jo", "kim")) as [Person, Person];
+  const mine = await found(jo, "Mine");
+  await add(mine, kim, "owner");
+  await db.sql(
+    "insert into svc.service_accounts (org_id, name, role) select $1, 'Bot', 'member' from generate_series(1, 19)",
+    [mine],
+  );
+  const creating = "select svc.create_service_account($1, 'Last', 'member')";
+  const [one, two] = [await begin(jo), await begin(kim)];
+  await one.query(creating, [mine]);
+  const late = outcome(two, creating, [mine]);
+  await until(async () => (await db.sql(waitsForLock)).length === 1);
+  await outcome(one, "select");
+  expect(await late).toBe("AP409");
 });

@@ -16,3 +16,15 @@ test("inputs take the declared roles", () => {
   type Change = InputOf<typeof made.organizationMembers.update>;
   expectTypeOf<Change["role"]>().toEqualTypeOf<"owner" | "editor">();
 });
+
+test("service accounts are there with API keys alone, own nothing, and their keys have declared scopes", () => {
+  const keyed = createOrganizations(
+    defineAuth({
+      organizations: { roles: ["owner", "editor", "member"] },
+      apiKeys: { prefix: "acme", scopes: ["invoices:read", "*"] },
+    }),
+  );
+  expectTypeOf<InputOf<typeof keyed.serviceAccounts.create>["role"]>().toEqualTypeOf<"editor" | "member">();
+  expectTypeOf<InputOf<typeof keyed.serviceAccountKeys.create>["scopes"]>().toEqualTypeOf<("invoices:read" | "*")[]>();
+  expectTypeOf(createOrganizations(auth)).not.toHaveProperty("serviceAccounts");
+});
