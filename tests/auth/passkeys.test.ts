@@ -29,6 +29,13 @@ test.for<[string, Passkeys, string[], string, string[]]>([
   ["the service's own host, not the sites that hold no cookie of it", true, [app, elsewhere], "app.example.com", [app]],
   ["the domain that auth.ts names, for all its pages", { rpID: "example.com" }, [api, app], "example.com", [api, app]],
   ["a host of pages that auth.ts names", { rpID: "app.example.com" }, [api, app], "app.example.com", [app]],
+  [
+    "the host of earlier passkeys, which auth.ts keeps",
+    { rpID: "app.example.com" },
+    [app, other],
+    "app.example.com",
+    [app],
+  ],
   ["localhost while developing", { rpID: "example.com" }, local, "localhost", [local[0] as string, local[2] as string]],
 ])("passkeys belong to %s", ([, passkeys, origins, rpID, origin]) => {
   expect(optionsOf(passkeys, origins)).toEqual({ rpID, rpName: rpID, origin });
@@ -43,7 +50,7 @@ test.for<[string, Passkeys, string[], string]>([
     "a page beside the service's host, which could not use them",
     true,
     [api, app],
-    'Pages of https://app.example.com could not use the passkeys of api.example.com.\n  Say which host passkeys belong to, for good: passkeys: { rpID: "example.com" }.',
+    'Pages of https://app.example.com could not use the passkeys of api.example.com.\n  Say which host passkeys belong to, for good: passkeys: { rpID: "example.com" } for all of these pages. Passkeys that exist belong to api.example.com: { rpID: "api.example.com" } keeps them.',
   ],
   ["a page above the service's host", true, [app, other], 'passkeys: { rpID: "example.com" }'],
   ["a host that no page has", { rpID: "example.net" }, [app], "no page is on that host or below it"],

@@ -60,7 +60,9 @@ function placeOf(chosen: string | undefined, own: string, trusted: readonly stri
     chosen === undefined && host !== "localhost" && all.find((one) => isSibling(new URL(one).hostname, host));
   if (!other) return { rpID, origin };
   throw new DefinitionError(`Pages of ${other} could not use the passkeys of ${host}.`, {
-    hint: `Say which host passkeys belong to, for good: passkeys: { rpID: "${above(new URL(other).hostname, host)}" }.`,
+    hint:
+      `Say which host passkeys belong to, for good: passkeys: { rpID: "${above(new URL(other).hostname, host)}" } for all of these ` +
+      `pages. Passkeys that exist belong to ${host}: { rpID: "${host}" } keeps them.`,
   });
 }
 
