@@ -19,10 +19,10 @@ const read = ["accept", "content-type", "mcp-protocol-version"];
 
 export function createAgentEndpoint(options: McpOptions): Agents["answer"] {
   const limiter = new ConcurrencyLimiter(most.running, most.waiting);
-  return (headers, message) => {
+  return (headers, message, left) => {
     // Without batches, the limits count messages. MCP has none since 2025-06-18.
     if (Array.isArray(message)) throw new SvcError("BAD_REQUEST", "Send each message as a POST of its own.");
-    return limiter.run(() => answer(headers, message, options));
+    return limiter.run(() => answer(headers, message, options), { signal: left });
   };
 }
 

@@ -27,8 +27,8 @@ export interface Entry {
 export interface Agents {
   /** What they send as `Authorization`; null: none is answered. Asked for with each call. */
   secret(): string | null;
-  /** Answers one message of the Model Context Protocol. @throws SvcError for the agent */
-  answer(headers: IncomingHttpHeaders, message: unknown): Promise<Response>;
+  /** Answers one message of the Model Context Protocol. @param left aborts when nobody waits for it @throws SvcError for the agent */
+  answer(headers: IncomingHttpHeaders, message: unknown, left: AbortSignal): Promise<Response>;
 }
 
 export interface ListenerOptions {
@@ -143,7 +143,10 @@ export async function openListener(options: ListenerOptions): Promise<{ server: 
       throw new SvcError("METHOD_NOT_ALLOWED", "Send each message as a POST of its own.");
     }
     requireJson(type);
-    const answer = await agents.answer(request.headers, await readJson(request));
+    const message = await readJson(request);
+    const leaving = new AbortController();
+    response.once("close", () => leaving.abort());
+    const answer = await agents.answer(request.headers, message, leaving.signal);
     const isEmpty = answer.body === null;
     response.writeHead(answer.status, isEmpty ? {} : { "content-type": "application/json; charset=utf-8" });
     response.end(isEmpty ? undefined : await answer.text());
