@@ -5,6 +5,7 @@ const packages = {
   core: "../src/index.ts",
   client: "../client/sdk/src/index.ts",
   react: "../client/react/src/index.ts",
+  "tanstack-db": "../client/tanstack-db/src/index.ts",
   testing: "../client/testing/src/index.ts",
 };
 

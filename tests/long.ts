@@ -69,6 +69,7 @@ export const long = [
   "postgres/strayed-standby",
   "postgres/read-only",
   "client/blocked-socket",
+  "client/outbox-faults",
   // random schemas, inputs and orders
   "auth/plugin-guesses",
   "auth/revocation-property",

@@ -37,7 +37,7 @@ const linkTo = ({ title, path }: llms.Section["pages"][number]) => ({
   link: `/${path.replace(/\.md$/, "")}`,
 });
 
-const api = ["core", "client", "react", "testing"].map((name) => ({
+const api = ["core", "client", "react", "tanstack-db", "testing"].map((name) => ({
   text: `@svc/${name}`,
   link: `/reference/api/${name}`,
 }));

@@ -27,7 +27,8 @@ test("on a network that breaks all the time every mutation is saved once, in its
   device.before = () => new Promise((done) => setTimeout(done, Math.random() * 10));
   let page: OfflinePage = await offlinePage(running.url, { device });
   const { id } = await page.auth.signUp(...person());
-  await page.notes.preload();
+  const impatient = { timeoutMs: 1_000 }; // with answers that never come
+  page = await page.reload({ auth: impatient, client: impatient });
   /** What the device has said that it keeps. */
   const kept = new Set<string>();
   const keeps = (change: ReturnType<OfflinePage["rename"]>, title: string) =>

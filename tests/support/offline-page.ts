@@ -61,7 +61,7 @@ interface PageOptions {
   network?: FlakyProxy;
   keepRows?: boolean;
   auth?: Parameters<typeof createAuthClient>[1];
-  client?: { fetch?: typeof fetch };
+  client?: { fetch?: typeof fetch; timeoutMs?: number };
 }
 
 export type OfflinePage = Awaited<ReturnType<typeof offlinePage>>;
@@ -72,10 +72,9 @@ export async function offlinePage(url: string, options: PageOptions = {}) {
   const network = options.network ?? (await FlakyProxy.start(url));
   const auth = createAuthClient(network.url, {
     sessionTokenStorage: device.sessionStorage,
-    timeoutMs: 3_000,
     ...options.auth,
   });
-  const client = createSvcClient({ api, baseUrl: network.url, auth, timeoutMs: 3_000, ...options.client });
+  const client = createSvcClient({ api, baseUrl: network.url, auth, ...options.client });
   const refused: RefusedMutation[] = [];
   const outbox = createOutbox(client, { storage: device, onRefused: (each) => refused.push(each) });
   const notes = createCollection(
