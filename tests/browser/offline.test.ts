@@ -104,6 +104,25 @@ if (!chromiumPath) {
     for (const page of [one, two]) await shown(page).toEqual(all);
   });
 
+  test("a tab that is closed while it sends leaves what waits to the other one", async () => {
+    const context = await device();
+    const [one, two] = [await tab(context), await tab(context)];
+    const id = await signUp(one);
+    await expect.poll(() => two.evaluate(() => acts.auth.getState().user?.id)).toBe(id);
+    for (const page of [one, two]) await expect.poll(() => page.evaluate(() => acts.status())).toBe("live");
+    await add(two, "first");
+    for (const page of [one, two]) await pending(page).toBe(0);
+    const { promise: isSent, resolve: sent } = Promise.withResolvers<void>();
+    await one.route("**/api/mutation", () => sent()); // and no answer comes
+    for (const title of ["a", "b"]) await add(one, title);
+    await shown(two).toEqual(["a", "b", "first"]);
+    await isSent;
+    await one.close();
+    await expect.poll(() => stored(id)).toEqual(["first", "a", "b"]);
+    await pending(two).toBe(0);
+    await shown(two).toEqual(["a", "b", "first"]);
+  });
+
   test("what is refused is taken back, and a conflict shows the service's row", async () => {
     const context = await device();
     const page = await tab(context);

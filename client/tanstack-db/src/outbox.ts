@@ -281,7 +281,8 @@ export class Outbox {
       const ofUser = message.entries.filter(({ user }) => user === this.user());
       this.#tellRefused(ofUser, new SvcError(code, text, details));
     }
-    if (message.kind !== "settled") this.#load().catch(() => {});
+    // A page that ends leaves to the others what it has not sent.
+    if (message.kind !== "settled") this.#load().then(this.#tries.begin, this.#tries.later);
   }
 }
 

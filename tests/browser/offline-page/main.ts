@@ -33,6 +33,7 @@ notes.subscribeChanges(() => {
 /** What the test calls. Each resolves when the device keeps the mutation. */
 const acts = {
   auth,
+  status: () => client.realtime.getStatus(),
   pending: () => outbox.pending().length,
   refused: () => refused.map(({ row, error, current }) => ({ title: row.title, code: error.code, current })),
   add: (title: string) =>
