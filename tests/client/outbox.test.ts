@@ -241,3 +241,28 @@ test("who hears of a change may change the collection at once", async () => {
   await db.sql("delete from notes where user_id = $1", [id]);
   await expect.poll(titles).toEqual([]);
 });
+
+test("rows have the types of their columns, also after a reload", async () => {
+  const options = { query: api.samples.list, getKey: (row: { id: string }) => row.id, insert: api.samples.create };
+  const collectionOf = ({ client, outbox }: Awaited<ReturnType<typeof page>>) =>
+    createCollection(svcCollectionOptions({ ...options, client, outbox, startSync: true }));
+  const first = await page();
+  const { id: user } = await first.auth.signUp(...person());
+  const whole = { anInstant: new Date(0), aBigint: 2n ** 60n, someBytes: Uint8Array.of(1, 2), someTags: ["a"] };
+  const samples = collectionOf(first);
+  await samples.preload();
+  first.offline();
+  const id = crypto.randomUUID();
+  await samples.insert({ ...whole, id } as never).when("settled");
+  expect(samples.get(id)).toMatchObject(whole);
+  const second = await first.reload();
+  const again = collectionOf(second);
+  await expect.poll(() => again.get(id)).toMatchObject(whole);
+  second.online();
+  await expect.poll(second.outbox.pending).toEqual([]);
+  await expect.poll(() => again.toArray.map(({ id }) => id)).not.toContain(id);
+  expect(again.toArray).toMatchObject([whole]);
+  expect(await db.sql("select a_bigint from samples where user_id = $1", [user])).toEqual([
+    { a_bigint: String(2n ** 60n) },
+  ]);
+});

@@ -2,4 +2,5 @@
 export { onOtherUser } from "./authorized.ts";
 export { fromBody, toBody } from "./body.ts";
 export { toError } from "./request.ts";
+export { convertRows } from "./rows.ts";
 export { decode, encode } from "./wire.ts";

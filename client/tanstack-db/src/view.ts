@@ -4,7 +4,7 @@
  * Next hop: `outbox.ts`.
  */
 import { type Mutation, type Query, SvcError } from "@svc/client";
-import { decode, encode, fromBody, onOtherUser } from "@svc/client/bindings";
+import { convertRows, decode, encode, fromBody, onOtherUser } from "@svc/client/bindings";
 import type { SyncConfig } from "@tanstack/db";
 import { type Entry, type Follower, rowOf } from "./entry.ts";
 import type { Outbox } from "./outbox.ts";
@@ -77,7 +77,7 @@ export class View implements Follower {
     // Without a notice for the author: a whole row has columns that the service sets.
     const { json, meta } = Object(answer);
     const result = operation && entry.type !== "delete" ? fromBody({ json, meta }, operation) : {};
-    const row = { ...rowOf(entry), ...Object(result) };
+    const row = { ...this.#restored([rowOf(entry)])[0], ...Object(result) };
     const key = entry.type === "insert" ? this.#options.getKey(row) : entry.rowKey;
     this.#saved.push({ entry, row, key, isAsked: false });
   }
@@ -140,7 +140,7 @@ export class View implements Follower {
     const user = outbox?.user();
     const text = user && (await outbox?.shelf.rows(user, this.id));
     if (!text || this.#base || user !== outbox?.user()) return;
-    const rows = decode(JSON.parse(text)) as Row[];
+    const rows = this.#restored(decode(JSON.parse(text)) as Row[]);
     this.#base = new Map(rows.map((row) => [this.#options.getKey(row), row]));
     this.changed();
     this.#sync.markReady();
@@ -160,8 +160,15 @@ export class View implements Follower {
   #rows(entries: Entry[]): Map<Key, Row> {
     const rows = new Map(this.#base);
     for (const { entry, row, key } of this.#saved) overlay(rows, entry, row, key);
-    for (const entry of entries) overlay(rows, entry, rowOf(entry), entry.rowKey);
+    const waiting = this.#restored(entries.map(rowOf));
+    for (const [at, entry] of entries.entries()) overlay(rows, entry, waiting[at] ?? {}, entry.rowKey);
     return rows;
+  }
+
+  /** Rows as they were before they were stored: bytes have become text. */
+  #restored(rows: Row[]): Row[] {
+    const { columns } = this.#options.query;
+    return columns ? (convertRows({ data: rows }, columns, ".list") as { data: Row[] }).data : rows;
   }
 
   #show(rows: Map<Key, Row>): void {
