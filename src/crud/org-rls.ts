@@ -5,7 +5,7 @@
 import { Column, is, sql } from "drizzle-orm";
 import { type AnyPgColumn, type PgPolicy, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { readsTeams } from "./rls.ts";
+import { isCaller, readsTeams } from "./rls.ts";
 
 const authenticated = pgRole("svc_authenticated").existing();
 
@@ -22,6 +22,8 @@ export type OrgMembers = "member" | readonly string[];
  * @param orgColumn     text, with the id of the organization
  * @param options.read  `"member"`: all members; or a list of roles. (Default: `"member"`)
  * @param options.write the same, or `"nobody"`; who writes must read, too. (Default: who reads)
+ * @param options.author a column with the id of a user: rows are written by this user alone, while the user is one of those
+ *   that `write` names, such as comments. (Default: all of those write every row)
  * @throws DefinitionError for a column that is no text, and for a list that is empty or names no roles. A role that auth.ts
  *   does not declare is refused when the application is loaded
  * @example
@@ -29,18 +31,25 @@ export type OrgMembers = "member" | readonly string[];
  */
 export function orgRls(
   orgColumn: AnyPgColumn,
-  options: { read?: OrgMembers; write?: OrgMembers | "nobody" } = {},
+  options: { read?: OrgMembers; write?: OrgMembers | "nobody"; author?: AnyPgColumn } = {},
 ): PgPolicy[] {
-  const { read = "member", write = read } = options;
+  const { read = "member", write = read, author } = options;
   checkColumn(orgColumn);
   checkMembers("read", read, ["member"]);
   checkMembers("write", write, ["member", "nobody"]);
   checkReaders(read, write);
+  const own = author && isCaller(author, "orgRls");
   const reads = isOfCaller(orgColumn, read);
   const select = pgPolicy("select_org", { for: "select", to: authenticated, using: reads });
   readsTeams(select, { column: orgColumn.name, ...memberships });
-  if (write === "nobody") return [select];
-  const writes = isOfCaller(orgColumn, write as OrgMembers);
+  if (write === "nobody") {
+    if (!own) return [select];
+    throw new DefinitionError('orgRls: author says who writes rows, and write is "nobody".', {
+      hint: "Leave one out.",
+    });
+  }
+  const member = isOfCaller(orgColumn, write);
+  const writes = own ? sql`${own} and ${member}` : member;
   return [
     select,
     pgPolicy("insert_org", { for: "insert", to: authenticated, withCheck: writes }),

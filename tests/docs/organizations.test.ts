@@ -51,6 +51,29 @@ test("members read, editors write, and neither does a stranger, a removed member
   expect(await titles(bob)).toEqual([]);
 });
 
+test("members comment on projects of theirs, and change their own comments alone", async () => {
+  const [ann, bob, eve] = (await people("ann-c", "bob-c", "eve-c")) as [Person, Person, Person];
+  const [org, other] = [await found(ann, "Acme"), await found(eve, "Other")];
+  await join(ann, org, bob);
+  const { body: made } = await ask(ann, "projects.create", { orgId: org, title: "A bridge" });
+  const projectId = made.json.id;
+  const write = async (who: Person, orgId: string) =>
+    ask(who, "comments.create", { orgId, projectId, body: `of ${who.user.name}` });
+  const hers = await write(ann, org);
+  const statuses = [await write(bob, org), await write(eve, org), await write(eve, other)].map(({ status }) => status);
+  expect(statuses).toEqual([200, 403, 409]);
+  const change = { id: hers.body.json.id, body: "changed" };
+  expect((await ask(bob, "comments.update", change)).status).toBe(404);
+  expect((await ask(ann, "comments.update", change)).status).toBe(200);
+  const { body } = await call("query", bob.sessionToken, "comments.list", {
+    include: { project: { select: ["title"] } },
+  });
+  expect(body.json.data.map(({ body: text, project }: never) => [text, project]).toSorted()).toEqual([
+    ["changed", { title: "A bridge" }],
+    ["of bob-c", { title: "A bridge" }],
+  ]);
+});
+
 test("a project has the name of its company", async () => {
   const [lu] = (await people("lu")) as [Person];
   await create(lu, await found(lu, "Mill"));
