@@ -45,6 +45,24 @@ test("a plain HTTP client reads and writes as the key's scopes say", async () =>
   expect([(await create(reader)).status, (await create(writer)).status]).toEqual([403, 200]);
 });
 
+test("a key with the scope of reports adds them, and reads none", async () => {
+  const [{ key }, other] = [await make("reports:create"), await make("tickets:write")];
+  const report = (it: string) => call("/api/mutation", { name: "reports.report", args: { text: "It broke" } }, it);
+  const { status, body } = await report(key);
+  expect([status, (await report(other.key)).status]).toEqual([200, 403]);
+  expect((await ann.query(api.reports.get, { id: body.json.id })).text).toBe("It broke");
+  expect((await query(key, "reports.list")).body.json.data).toEqual([]);
+  for (const [name, args] of [
+    ["create", { text: "x" }],
+    ["update", { id: body.json.id, text: "x" }],
+    ["remove", { id: body.json.id }],
+  ]) {
+    expect((await call("/api/mutation", { name: `reports.${name}`, args }, key)).status).toBe(
+      name === "create" ? 403 : 404,
+    );
+  }
+});
+
 test("a key ends when it is revoked", async () => {
   const { id, key } = await make("tickets:read");
   expect((await query(key, "tickets.list")).status).toBe(200);
