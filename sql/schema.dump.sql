@@ -7803,11 +7803,28 @@ comment: Ends a locked run as completed, failed or cancelled.
 -- function svc_private.code_text(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.code_text(source text)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
  SET search_path TO ''
 AS $function$
-  select regexp_replace(source, '(''(?:[^'']|'''')*'')|--[^\n]*|/\*(?:[^*]|\*+[^*/])*\*+/', '\1', 'g')
+declare
+  rest text := source;
+  code text := '';
+  depth integer := 0;
+  found_text text;
+begin
+  loop
+    found_text := case when depth = 0 then substring(rest from '''(?:[^'']|'''')*''|--[^\n]*|/\*') else substring(rest from '/\*|\*/') end;
+    exit when found_text is null;
+    if depth = 0 then
+      code := code || left(rest, position(found_text in rest) - 1)
+        || case when found_text like '''%' then found_text else ' ' end;
+    end if;
+    depth := depth + case found_text when '/*' then 1 when '*/' then -1 else 0 end;
+    rest := substr(rest, position(found_text in rest) + length(found_text));
+  end loop;
+  return code || case when depth = 0 then rest else '' end;
+end
 $function$
 execute: svc_system
 comment: The body of a function without comments.
@@ -9473,6 +9490,26 @@ $function$
 execute: svc_system
 comment: Puts rows of a searchable table into its inverted index, and returns the counters to add.
 
+-- function svc_private.inheriting_table(regclass,regclass[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.inheriting_table(parent regclass, known regclass[] DEFAULT '{}'::regclass[])
+ RETURNS regclass
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  with recursive children as (
+    select i.inhrelid as id from pg_catalog.pg_inherits i where i.inhparent = parent
+    union
+    select i.inhrelid from pg_catalog.pg_inherits i join children c on c.id = i.inhparent
+  )
+  select c.id::regclass
+    from children c join pg_catalog.pg_class r on r.oid = c.id
+   where not r.relispartition and c.id <> all (known)
+   order by 1
+   limit 1
+$function$
+comment: A table that inherits from this one, other than those named; no partition.
+
 -- function svc_private.insert_object(svc.storage_objects): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.insert_object(object svc.storage_objects)
  RETURNS void
@@ -9567,6 +9604,8 @@ AS $function$
 declare
   each record;
   known svc_private.history_tables;
+  audited constant regclass[] := array(select to_regclass(w ->> 'table') from jsonb_array_elements(wanted) as w);
+  child regclass;
 begin
   perform svc_private.make_history_months();
 
@@ -9589,6 +9628,11 @@ begin
            array(select jsonb_array_elements_text(w -> 'omit')) as omitted
       from jsonb_array_elements(wanted) as w
   loop
+    child := svc_private.inheriting_table(each.relation, audited);
+    if child is not null then
+      raise exception '% inherits from %, which is audited: changes of its rows would not be kept', child, each.name
+        using errcode = 'feature_not_supported', hint = 'Declare audited() for it, too, or make it a partition.';
+    end if;
     select t.* into known
       from svc_private.history_triggers() g join svc_private.history_tables t on t.id = g.id
      where g.relation = each.relation and g.tgname = '_svc_history' and t.declared_by = declarer;
@@ -9738,6 +9782,7 @@ AS $function$
 declare
   each record;
   virtual text;
+  child regclass;
 begin
   for each in
     select t.trigger, t.relation from svc_private.list_webhooks() t
@@ -9754,6 +9799,12 @@ begin
       from jsonb_array_elements(wanted) as w
      cross join lateral jsonb_array_elements_text(w -> 'when') as operation
   loop
+    child := svc_private.inheriting_table(each.relation::regclass);
+    if child is not null then
+      raise exception '% inherits from %: the webhook would not tell changes of its rows', child, each.relation
+        using errcode = 'feature_not_supported', hint = 'Make it a partition, or leave the webhook to a table without such tables.';
+    end if;
+
     -- Parses it: a table or a column that is missing would otherwise refuse each later write of a row.
     execute format('prepare svc_webhook (%s, text) as %s', each.relation, svc_private.webhook_statement(each.declared));
     deallocate svc_webhook;

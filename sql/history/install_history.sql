@@ -18,6 +18,8 @@ as $$
 declare
   each record;
   known svc_private.history_tables;
+  audited constant regclass[] := array(select to_regclass(w ->> 'table') from jsonb_array_elements(wanted) as w);
+  child regclass;
 begin
   perform svc_private.make_history_months();
 
@@ -40,6 +42,11 @@ begin
            array(select jsonb_array_elements_text(w -> 'omit')) as omitted
       from jsonb_array_elements(wanted) as w
   loop
+    child := svc_private.inheriting_table(each.relation, audited);
+    if child is not null then
+      raise exception '% inherits from %, which is audited: changes of its rows would not be kept', child, each.name
+        using errcode = 'feature_not_supported', hint = 'Declare audited() for it, too, or make it a partition.';
+    end if;
     select t.* into known
       from svc_private.history_triggers() g join svc_private.history_tables t on t.id = g.id
      where g.relation = each.relation and g.tgname = '_svc_history' and t.declared_by = declarer;

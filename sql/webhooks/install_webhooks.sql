@@ -16,6 +16,7 @@ as $$
 declare
   each record;
   virtual text;
+  child regclass;
 begin
   for each in
     select t.trigger, t.relation from svc_private.list_webhooks() t
@@ -32,6 +33,12 @@ begin
       from jsonb_array_elements(wanted) as w
      cross join lateral jsonb_array_elements_text(w -> 'when') as operation
   loop
+    child := svc_private.inheriting_table(each.relation::regclass);
+    if child is not null then
+      raise exception '% inherits from %: the webhook would not tell changes of its rows', child, each.relation
+        using errcode = 'feature_not_supported', hint = 'Make it a partition, or leave the webhook to a table without such tables.';
+    end if;
+
     -- Parses it: a table or a column that is missing would otherwise refuse each later write of a row.
     execute format('prepare svc_webhook (%s, text) as %s', each.relation, svc_private.webhook_statement(each.declared));
     deallocate svc_webhook;

@@ -35,8 +35,10 @@ export function publicRerun(
     if (!isPublicQuery(procedure)) return null;
     const requestId = randomUUID();
     try {
-      const session = watching && (await sessionOf(watching.user.id, watching.id));
-      if (watching && !session) return null;
+      const found = watching && (await sessionOf(watching.user.id, watching.id));
+      if (watching && !found) return null;
+      // A key sees what its scopes open.
+      const session = found && watching?.key ? { ...found, key: watching.key } : found;
       const call = decodeCall({ name, args: args === null ? undefined : JSON.parse(args) });
       for (const pause of pauses) {
         if (pause > 0) await sleep(pause, undefined, { ref: false });

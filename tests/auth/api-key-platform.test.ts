@@ -37,6 +37,14 @@ test("the log says which key called, and which user's it is", async () => {
 });
 
 describe("sockets", () => {
+  test("get of a query that is run again for them what the key sees, and not what its user sees", async () => {
+    const [page, program] = [await connect(world.ann), await connect(keys.read)];
+    for (const socket of [page, program]) await socket.subscribe("counted");
+    await app.mutate(keys.write, "recount");
+    const results = [page, program].map((socket) => socket.wait({ type: "query:updated", query: "counted" }));
+    expect((await Promise.all(results)).map(({ result }) => result.json)).toEqual([1, 0]);
+  });
+
   test("of a key hear of the tables that its scopes open", async () => {
     const socket = await connect(keys.read);
     await socket.subscribe("tickets.list");

@@ -74,6 +74,15 @@ const count = query
     diaries: await context.db.$count(diaries),
     besides: await context.read((own) => own.$count(tickets)),
   }));
+const counted = query
+  .name("counted")
+  .scope("tickets:read")
+  .allowAnonymous()
+  .handler(({ context }) => context.db.$count(diaries));
+const recount = mutation
+  .name("recount")
+  .scope("tickets:write")
+  .handler(({ context }) => context.realtime.refresh("counted"));
 const who = query
   .name("who")
   .scope("tickets:read")
@@ -160,7 +169,7 @@ export const api = defineApi({
     }),
     diaries: createCrud(diaries, { include: ["ticket"], transfer: { export: true } }),
     news: createCrud(news, { allowAnonymous: true }),
-    all: { count, who, unscoped, add, rename, later, note },
+    all: { count, counted, recount, who, unscoped, add, rename, later, note },
   },
   httpRoutes: { following, plain },
   workflows: { noting },

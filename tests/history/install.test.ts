@@ -123,6 +123,16 @@ test("svc db drift tells of missing triggers, and of no numbers and months", asy
 
 const columns = { id: serial("id").primaryKey(), userId: text("user_id").notNull(), iban: text("iban") };
 
+test("a table that inherits from an audited one is refused, unless it is audited, too", async () => {
+  await db.sql(`create table public.bills (id integer primary key); create table public.paid (primary key (id)) inherits (public.bills);
+    alter table public.bills owner to svc_owner; alter table public.paid owner to svc_owner`);
+  await expect(install(declared("public.bills"))).rejects.toThrow("paid inherits from public.bills, which is audited");
+  await install(declared("public.bills"), declared("public.paid"));
+  await db.sql("insert into public.paid values (1); update public.bills set id = 2");
+  expect((await entries("public.paid", 2)).map(({ operation }) => operation)).toEqual(["update"]);
+  await install();
+});
+
 test("the declaration is in the generated file, and in no migration", async () => {
   const plain = pgTable("bills", columns, (t) => ownerRls(t.userId));
   const bills = pgTable("bills", columns, (t) => [...ownerRls(t.userId), ...audited({ omit: [t.iban] })]);

@@ -41,16 +41,19 @@ const shapes: [name: string, plant: string, statement: string, found: string][] 
     "select lab.f($1)",
     'lab."inner"(text)',
   ],
-  ...["/* a */ perform lab.inner(title); /* b */", "perform '--', lab.inner(title);"].map(
-    (call): (typeof shapes)[number] => [
-      `a function that is called as ${call}`,
-      `create function lab.inner(title text) returns void ${head} $$ begin ${hole("title")}; end $$; ${closed("inner(text)")}
+  ...[
+    "/* a */ perform lab.inner(title); /* b */",
+    "perform '--', lab.inner(title);",
+    "/* /* */ -- */ perform lab.inner(title);",
+    "/* it's */ perform/**/lab.inner(title);",
+  ].map((call): (typeof shapes)[number] => [
+    `a function that is called as ${call}`,
+    `create function lab.inner(title text) returns void ${head} $$ begin ${hole("title")}; end $$; ${closed("inner(text)")}
      create function lab.f(title text) returns void security definer ${head} $$ begin ${call} end $$;
      grant execute on function lab.f(text) to svc_authenticated;`,
-      "select lab.f($1)",
-      'lab."inner"(text)',
-    ],
-  ),
+    "select lab.f($1)",
+    'lab."inner"(text)',
+  ]),
   [
     "a function with two dashes in a text before",
     `create function lab.f(title text) returns void ${head} $$ begin perform '--'; ${hole("title")}; end $$;`,

@@ -1,16 +1,19 @@
 /** Organizations with invoices beside the fixture's tables, as an application declares them. */
 
+import { eq } from "drizzle-orm";
 import { getTableConfig } from "drizzle-orm/pg-core";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import {
+  channel,
   createCrudFactory,
   createOrganizations,
   createSvcProcedureBuilders,
   defineAuth,
   type InvitationMail,
   organizations,
+  v,
 } from "../../src/index.ts";
 import * as fixture from "../fixture/backend/schema.ts";
 import { createPolicy, rendered } from "../policies/mutations.ts";
@@ -34,10 +37,21 @@ export const auth = defineAuth({
 const procedure = createSvcProcedureBuilders<typeof schema>();
 const createCrud = createCrudFactory(procedure, schema);
 
+const floor = channel("floor", {
+  input: v.object({ orgId: v.string() }),
+  join: async ({ context, input }) =>
+    (await context.db.$count(schema.invoices, eq(schema.invoices.orgId, input.orgId))) > 0,
+  notices: { said: v.object({ text: v.string() }) },
+});
+
 export const api = apiWith({
+  channels: { floor },
   procedures: {
     ...createOrganizations(auth),
     invoices: createCrud(schema.invoices, { include: ["org"], allowedFilters: ["orgId"] }),
+    tell: procedure.mutation
+      .input(v.object({ orgId: v.string(), text: v.string() }))
+      .handler(({ context, input: { orgId, text } }) => context.realtime.send(floor, { orgId }, "said", { text })),
     titles: procedure.query.handler(({ context }) =>
       context.db.select({ title: schema.invoices.title }).from(schema.invoices),
     ),

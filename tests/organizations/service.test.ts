@@ -202,3 +202,26 @@ test("pages of members hear of rows, members and roles of their organizations, a
   await invoice();
   expect(await told()).toEqual([ofRows, [], []]);
 }, 60_000);
+
+test("a member who is removed, or whose organization is deleted, hears nothing more in its channel", async () => {
+  const [ira, jon] = (await users("ira", "jon")) as [User, User];
+  for (const remove of [
+    (orgId: string) =>
+      db.sql("delete from svc.organization_members where org_id = $1 and user_id = $2", [orgId, jon.id]),
+    (orgId: string) => db.sql("delete from svc.organizations where id = $1", [orgId]),
+  ]) {
+    const orgId = await found(ira, "Floor");
+    await add(orgId, jon);
+    await db.sql("insert into invoices (org_id, title) values ($1, 'One')", [orgId]);
+    const key = `floor::{"orgId":"${orgId}"}`;
+    const socket = await connect(jon);
+    socket.send({ type: "subscribe", query: key });
+    await socket.wait({ type: "subscribed", query: key });
+    await running.mutate(ira, "tell", { orgId, text: "before" });
+    await socket.wait({ type: "query:updated", query: key });
+    await remove(orgId);
+    expect((await running.mutate(ira, "tell", { orgId, text: "after" })).status).toBe(200);
+    const last = await socket.upTo({ type: "error", code: "FORBIDDEN", query: key });
+    expect(last.filter(({ type }) => type === "query:updated")).toEqual([]);
+  }
+});

@@ -153,6 +153,14 @@ test("rows of partitions are told once", async () => {
   await declare();
 });
 
+test("a table from which another one inherits is refused: PostgreSQL fires no triggers for the rows of that", async () => {
+  await db.sql(`create table cranes (id integer primary key); alter table cranes owner to svc_owner;
+    create table broken_cranes () inherits (cranes); alter table broken_cranes owner to svc_owner`);
+  const cranes = pgTable("cranes", { id: integer("id").primaryKey() });
+  const one = webhook({ name: "crane", on: cranes, when: "update", columns: ["id"], to: { env: "A_HOOK" } });
+  await expect(declare({ one })).rejects.toThrow("broken_cranes inherits from");
+});
+
 test.skipIf(Number.parseInt(inject("serverVersion"), 10) < 18)("a virtual generated column is refused", async () => {
   await db.sql(
     "create table loud (id integer primary key, body text, shout text generated always as (upper(body)));" +
