@@ -9788,14 +9788,14 @@ begin
     select t.trigger, t.relation from svc_private.list_webhooks() t
      where not (t.enabled and exists (
        select from jsonb_array_elements(wanted) as w
-        where w = t.declared and svc_private.webhook_statement(w) = t.statement and to_regclass(w ->> 'table') = t.relation))
+        where w = t.declared and svc_private.webhook_body(w) = t.statement and to_regclass(w ->> 'table') = t.relation))
   loop
     execute format('drop trigger %I on %s', each.trigger, each.relation);
   end loop;
 
   for each in
     select w as declared, w ->> 'table' as relation, operation,
-           format('_svc_webhook_%s_%s', w ->> 'name', operation) as trigger
+           format('_svc_webhook_%s_%s', w ->> 'name', operation) as trigger, format('webhook %s', w ->> 'name') as function
       from jsonb_array_elements(wanted) as w
      cross join lateral jsonb_array_elements_text(w -> 'when') as operation
   loop
@@ -9806,7 +9806,8 @@ begin
     end if;
 
     -- Parses it: a table or a column that is missing would otherwise refuse each later write of a row.
-    execute format('prepare svc_webhook (%s, text) as %s', each.relation, svc_private.webhook_statement(each.declared));
+    execute format('prepare svc_webhook (%s, text) as %s', each.relation,
+      svc_private.webhook_statement(each.declared, '$1', '$2'));
     deallocate svc_webhook;
     continue when exists (
       select from svc_private.list_webhooks() t
@@ -9820,9 +9821,27 @@ begin
         using errcode = 'feature_not_supported', hint = 'Make the column STORED.';
     end if;
 
-    execute format('create trigger %I after %s on %s for each row when (%s) execute function svc_private.note_delivery(%L, %L)',
+    -- SECURITY DEFINER, because the roles that write rows have no rights on the deliveries. Nobody but the owner may execute it, so
+    -- nobody else makes a trigger with it.
+    execute format('create or replace function svc_private.%I() returns trigger language plpgsql volatile security definer '
+      'set search_path = '''' set timezone = ''UTC'' set datestyle = ''ISO'' set extra_float_digits = 1 as %L',
+      each.function, svc_private.webhook_body(each.declared));
+    execute format('revoke execute on function svc_private.%I() from public, svc_system', each.function);
+    execute format('comment on function svc_private.%I() is %L', each.function,
+      'Trigger: notes what the webhook delivers of a changed row. '
+      'Definer: those who write rows have no rights on the deliveries; it returns nothing to them.');
+    execute format('create trigger %I after %s on %s for each row when (%s) execute function svc_private.%I(%L)',
       each.trigger, each.operation, each.relation, svc_private.webhook_condition(each.declared, each.operation),
-      each.declared, svc_private.webhook_statement(each.declared));
+      each.function, each.declared);
+  end loop;
+
+  for each in
+    select p.oid::regprocedure as function
+      from pg_catalog.pg_proc p
+     where p.pronamespace = 'svc_private'::regnamespace and p.proname like 'webhook %'
+       and not exists (select from pg_catalog.pg_trigger t where t.tgfoid = p.oid)
+  loop
+    execute format('drop function %s', each.function);
   end loop;
 
   update svc.webhook_deliveries d
@@ -10430,14 +10449,13 @@ CREATE OR REPLACE FUNCTION svc_private.list_webhooks()
  STABLE
  SET search_path TO ''
 AS $function$
-  select d.declared ->> 'name', t.tgrelid::regclass, t.tgname::text, d.declared, d.statement, t.tgenabled = 'O'
+  select d.declared ->> 'name', t.tgrelid::regclass, t.tgname::text, d.declared, p.prosrc, t.tgenabled = 'O'
     from pg_catalog.pg_trigger t
-   -- Each argument ends with a zero byte.
-   cross join lateral (select position('\x00'::bytea in t.tgargs) as first) e
+    join pg_catalog.pg_proc p on p.oid = t.tgfoid and p.pronamespace = 'svc_private'::regnamespace
+   -- The first argument; each ends with a zero byte.
    cross join lateral (
-     select convert_from(substring(t.tgargs from 1 for e.first - 1), 'UTF8')::jsonb as declared,
-            convert_from(substring(t.tgargs from e.first + 1 for octet_length(t.tgargs) - e.first - 1), 'UTF8') as statement) d
-   where t.tgfoid = 'svc_private.note_delivery'::regproc and t.tgparentid = 0
+     select convert_from(substring(t.tgargs from 1 for position('\x00'::bytea in t.tgargs) - 1), 'UTF8')::jsonb as declared) d
+   where t.tgname like '\_svc\_webhook\_%' and t.tgparentid = 0
 $function$
 execute: svc_system
 comment: The triggers of webhooks, and what each one declares.
@@ -10739,33 +10757,6 @@ end
 $function$
 execute: svc_system
 comment: Trigger: writes what changed in a row of an audited table. Definer: no login may write svc_private.history_entries.
-
--- function svc_private.note_delivery(): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.note_delivery()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
- SET "TimeZone" TO 'UTC'
- SET "DateStyle" TO 'ISO'
- SET extra_float_digits TO '1'
-AS $function$
-declare
-  noted integer;
-begin
-  if tg_op = 'DELETE' then
-    execute tg_argv[1] using old, 'delete';
-  else
-    execute tg_argv[1] using new, lower(tg_op);
-  end if;
-  get diagnostics noted = row_count;
-  if noted > 0 then
-    perform pg_catalog.pg_notify('svc_webhooks', '');  -- one notice for a transaction
-  end if;
-  return null;
-end
-$function$
-comment: Trigger: notes what a webhook delivers of the changed row. Definer: those who write rows have no rights on the deliveries; it returns nothing to them. lint:allow executed_text: only what svc migrate wrote into the trigger; the row is a parameter.
 
 -- function svc_private.overdue_history(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.overdue_history(days integer)
@@ -14375,6 +14366,31 @@ end
 $function$
 comment: Creates or moves the only job of a run.
 
+-- function svc_private.webhook_body(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.webhook_body(declared jsonb)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select format($body$
+#variable_conflict use_column
+declare
+  changed %s;
+  noted integer;
+begin
+  if tg_op = 'DELETE' then changed := old; else changed := new; end if;
+  %s;
+  get diagnostics noted = row_count;
+  if noted > 0 then
+    perform pg_catalog.pg_notify('svc_webhooks', '');  -- one notice for a transaction
+  end if;
+  return null;
+end
+$body$, declared ->> 'table', svc_private.webhook_statement(declared, 'changed', 'lower(tg_op)'))
+$function$
+comment: The body of a webhook's trigger function.
+
 -- function svc_private.webhook_condition(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.webhook_condition(declared jsonb, operation text)
  RETURNS text
@@ -14403,8 +14419,8 @@ AS $function$
 $function$
 comment: The WHEN clause of a webhook's trigger.
 
--- function svc_private.webhook_statement(jsonb): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.webhook_statement(declared jsonb)
+-- function svc_private.webhook_statement(jsonb,text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.webhook_statement(declared jsonb, changed text, operation text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
@@ -14412,8 +14428,8 @@ CREATE OR REPLACE FUNCTION svc_private.webhook_statement(declared jsonb)
 AS $function$
   select format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
-    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', $2, '
-    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select ($1).*) as t%7$s',
+    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', %9$s, '
+    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select (%10$s).*) as t%7$s',
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),
     case when e.endpoints is null then quote_literal(declared ->> 'env') else format('e.%I::text', e.endpoints ->> 'key') end,
@@ -14426,10 +14442,11 @@ AS $function$
       || case when e.endpoints ? 'events' then format(' and %L = any (e.%I)', declared ->> 'name', e.endpoints ->> 'events')
               else '' end
     end,
-    case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end)
+    case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end,
+    operation, changed)
     from (select declared -> 'endpoints' as endpoints) e
 $function$
-comment: The statement of a webhook's triggers, with the row as $1.
+comment: The statement of a webhook's trigger function.
 
 -- function svc_private.weigh_claims(text[],regconfig,text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.weigh_claims(claims text[], stemming regconfig, corpus text, visibility text, owner_id text)

@@ -22,14 +22,14 @@ begin
     select t.trigger, t.relation from svc_private.list_webhooks() t
      where not (t.enabled and exists (
        select from jsonb_array_elements(wanted) as w
-        where w = t.declared and svc_private.webhook_statement(w) = t.statement and to_regclass(w ->> 'table') = t.relation))
+        where w = t.declared and svc_private.webhook_body(w) = t.statement and to_regclass(w ->> 'table') = t.relation))
   loop
     execute format('drop trigger %I on %s', each.trigger, each.relation);
   end loop;
 
   for each in
     select w as declared, w ->> 'table' as relation, operation,
-           format('_svc_webhook_%s_%s', w ->> 'name', operation) as trigger
+           format('_svc_webhook_%s_%s', w ->> 'name', operation) as trigger, format('webhook %s', w ->> 'name') as function
       from jsonb_array_elements(wanted) as w
      cross join lateral jsonb_array_elements_text(w -> 'when') as operation
   loop
@@ -40,7 +40,8 @@ begin
     end if;
 
     -- Parses it: a table or a column that is missing would otherwise refuse each later write of a row.
-    execute format('prepare svc_webhook (%s, text) as %s', each.relation, svc_private.webhook_statement(each.declared));
+    execute format('prepare svc_webhook (%s, text) as %s', each.relation,
+      svc_private.webhook_statement(each.declared, '$1', '$2'));
     deallocate svc_webhook;
     continue when exists (
       select from svc_private.list_webhooks() t
@@ -54,9 +55,27 @@ begin
         using errcode = 'feature_not_supported', hint = 'Make the column STORED.';
     end if;
 
-    execute format('create trigger %I after %s on %s for each row when (%s) execute function svc_private.note_delivery(%L, %L)',
+    -- SECURITY DEFINER, because the roles that write rows have no rights on the deliveries. Nobody but the owner may execute it, so
+    -- nobody else makes a trigger with it.
+    execute format('create or replace function svc_private.%I() returns trigger language plpgsql volatile security definer '
+      'set search_path = '''' set timezone = ''UTC'' set datestyle = ''ISO'' set extra_float_digits = 1 as %L',
+      each.function, svc_private.webhook_body(each.declared));
+    execute format('revoke execute on function svc_private.%I() from public, svc_system', each.function);
+    execute format('comment on function svc_private.%I() is %L', each.function,
+      'Trigger: notes what the webhook delivers of a changed row. '
+      'Definer: those who write rows have no rights on the deliveries; it returns nothing to them.');
+    execute format('create trigger %I after %s on %s for each row when (%s) execute function svc_private.%I(%L)',
       each.trigger, each.operation, each.relation, svc_private.webhook_condition(each.declared, each.operation),
-      each.declared, svc_private.webhook_statement(each.declared));
+      each.function, each.declared);
+  end loop;
+
+  for each in
+    select p.oid::regprocedure as function
+      from pg_catalog.pg_proc p
+     where p.pronamespace = 'svc_private'::regnamespace and p.proname like 'webhook %'
+       and not exists (select from pg_catalog.pg_trigger t where t.tgfoid = p.oid)
+  loop
+    execute format('drop function %s', each.function);
   end loop;
 
   update svc.webhook_deliveries d

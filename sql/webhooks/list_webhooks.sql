@@ -8,14 +8,13 @@ language sql
 stable
 set search_path = ''
 as $$
-  select d.declared ->> 'name', t.tgrelid::regclass, t.tgname::text, d.declared, d.statement, t.tgenabled = 'O'
+  select d.declared ->> 'name', t.tgrelid::regclass, t.tgname::text, d.declared, p.prosrc, t.tgenabled = 'O'
     from pg_catalog.pg_trigger t
-   -- Each argument ends with a zero byte.
-   cross join lateral (select position('\x00'::bytea in t.tgargs) as first) e
+    join pg_catalog.pg_proc p on p.oid = t.tgfoid and p.pronamespace = 'svc_private'::regnamespace
+   -- The first argument; each ends with a zero byte.
    cross join lateral (
-     select convert_from(substring(t.tgargs from 1 for e.first - 1), 'UTF8')::jsonb as declared,
-            convert_from(substring(t.tgargs from e.first + 1 for octet_length(t.tgargs) - e.first - 1), 'UTF8') as statement) d
-   where t.tgfoid = 'svc_private.note_delivery'::regproc and t.tgparentid = 0
+     select convert_from(substring(t.tgargs from 1 for position('\x00'::bytea in t.tgargs) - 1), 'UTF8')::jsonb as declared) d
+   where t.tgname like '\_svc\_webhook\_%' and t.tgparentid = 0
 $$;
 
 comment on function svc_private.list_webhooks() is 'The triggers of webhooks, and what each one declares.';

@@ -1,10 +1,10 @@
--- The statement that notes the deliveries of a changed row: $1 is the row, $2 the operation. Part of
--- svc_private.install_webhooks(), which writes it into the triggers, so that it is not composed at each row.
+-- The statement that notes the deliveries of a changed row. `changed` and `operation` are SQL of the row, and of insert, update or
+-- delete. Part of svc_private.webhook_body().
 --
 -- Endpoints are chosen by their owner's column alone. The policies of the changed table are not asked: a deleted row has none
 -- any more. The declaration's author says by `owner` and `columns` what leaves, and who gets it.
 
-create or replace function svc_private.webhook_statement(declared jsonb)
+create or replace function svc_private.webhook_statement(declared jsonb, changed text, operation text)
 returns text
 language sql
 immutable
@@ -12,8 +12,8 @@ set search_path = ''
 as $$
   select format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
-    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', $2, '
-    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select ($1).*) as t%7$s',
+    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', %9$s, '
+    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select (%10$s).*) as t%7$s',
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),
     case when e.endpoints is null then quote_literal(declared ->> 'env') else format('e.%I::text', e.endpoints ->> 'key') end,
@@ -26,10 +26,11 @@ as $$
       || case when e.endpoints ? 'events' then format(' and %L = any (e.%I)', declared ->> 'name', e.endpoints ->> 'events')
               else '' end
     end,
-    case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end)
+    case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end,
+    operation, changed)
     from (select declared -> 'endpoints' as endpoints) e
 $$;
 
-revoke execute on function svc_private.webhook_statement(jsonb) from svc_system;
+revoke execute on function svc_private.webhook_statement(jsonb, text, text) from svc_system;
 
-comment on function svc_private.webhook_statement(jsonb) is 'The statement of a webhook''s triggers, with the row as $1.';
+comment on function svc_private.webhook_statement(jsonb, text, text) is 'The statement of a webhook''s trigger function.';

@@ -82,6 +82,7 @@ test("a declaration makes its triggers once, and its end removes them and what w
   expect(await db.sql("select state, last_error from svc.webhook_deliveries")).toEqual([dead, dead]);
   await declare();
   expect(await triggers()).toEqual([]);
+  expect(await db.sql("select from pg_proc where proname like 'webhook %'")).toEqual([]);
 });
 
 test("a changed declaration, and a table that was made anew, get new triggers", async () => {
@@ -172,9 +173,10 @@ test.skipIf(Number.parseInt(inject("serverVersion"), 10) < 18)("a virtual genera
 });
 
 test("nobody but the owner makes a trigger that runs a declaration, or changes deliveries", async () => {
+  await declare({ noteDone });
   const system = await db.connect("system");
   const [may] = await db.sql(
-    `select has_function_privilege('svc_system', 'svc_private.note_delivery()', 'execute') as it`,
+    `select has_function_privilege('svc_system', 'svc_private."webhook note.done"()', 'execute') as it`,
   );
   expect(may).toEqual({ it: false });
   const denied = { code: "42501" };
