@@ -2376,6 +2376,18 @@ $function$
 execute: svc_auth, svc_system
 comment: Undoes what auth.take_attempt() counted, in the windows in which it was counted.
 
+-- function auth.has_api_keys(): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.has_api_keys()
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select exists (select from auth.api_key k where k.expires_at > now())
+$function$
+execute: svc_system
+comment: Whether a user has an API key that has not expired.
+
 -- function auth.has_session(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.has_session(session_id text)
  RETURNS boolean
@@ -10588,6 +10600,18 @@ end
 $function$
 execute: svc_system
 comment: Trigger of svc.organization_members: cancels invitations, keeps an owner, and revokes keys of service accounts. Definer: members see neither all invitations nor, while they go, the other owners.
+
+-- function svc_private.members_by_role(text[],integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.members_by_role(declared text[], most integer)
+ RETURNS TABLE(role text, members bigint)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select m.role, count(*) from svc.organization_members m where m.role <> all (declared) group by m.role order by m.role limit most
+$function$
+execute: svc_system
+comment: Numbers of members with roles other than these.
 
 -- function svc_private.missing_storage_objects(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])

@@ -1,8 +1,9 @@
 /**
  * For `svc doctor`: jobs and runs that the application's code cannot finish, as before or after a release; deliveries of webhooks
- * that no receiver took; months of the history that should be gone.
+ * that no receiver took; months of the history that should be gone; roles that no code knows.
  */
 import type pg from "pg";
+import { defaultRoles } from "../contract/auth.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { Finding } from "./doctor-connections.ts";
 import { about } from "./table.ts";
@@ -41,6 +42,23 @@ export async function examineWork(pool: pg.Pool, api: LoadedApp["api"]): Promise
     "  svc jobs list, svc workflows list.",
   ];
   return [{ kind: "advice", text: text.join("\n") }];
+}
+
+/** A role that is declared no more keeps its members. `admin` also keeps its rights: the database has them. */
+export async function examineRoles(pool: pg.Pool, { organizations }: LoadedApp["auth"]): Promise<Finding[]> {
+  if (!organizations) return [];
+  const declared = (organizations !== true && organizations.roles) || defaultRoles;
+  const { rows } = await pool.query<{ role: string; members: string }>(
+    "select role, members::text from svc_private.members_by_role($1, $2)",
+    [declared, most],
+  );
+  const [first] = rows;
+  if (!first) return [];
+  const roles = rows.map(({ role, members }) => `${role} (${about(members)})`).join(", ");
+  const text =
+    `Members of organizations have roles that auth.ts does not declare: ${roles}. The role admin keeps its rights.\n` +
+    `  Give them another: update svc.organization_members set role = 'member' where role = '${first.role}'.`;
+  return [{ kind: "advice", text }];
 }
 
 /** @param historyDays `limits.historyDays` */

@@ -27,7 +27,7 @@ import {
 import { examineBackups, forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { examineCollation, examineOldTransactions, examineSchema, examineTriggers } from "./doctor-schema.ts";
-import { examineKept, examineWork } from "./doctor-work.ts";
+import { examineKept, examineRoles, examineWork } from "./doctor-work.ts";
 import { explain } from "./explain.ts";
 import { during, print } from "./output.ts";
 import { about, paint } from "./table.ts";
@@ -91,6 +91,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, async () => report.add(await examineSchema(pools.system)));
       await report.check(null, () => examineQueue(pools.system, report));
       await report.check(null, async () => report.add(await examineWork(pools.system, app.api)));
+      await report.check(null, async () => report.add(await examineRoles(pools.system, app.auth)));
       await report.check(null, async () => report.add(await examineKept(pools.system, config.limits.historyDays)));
       await report.check(null, async () => report.add(await examineOldTransactions(pools.system)));
       await report.check(null, async () => report.add(examineReplication(await replicationState(pools.system))));

@@ -23,8 +23,7 @@ export async function checkApplication(
 async function checkKeys(client: pg.Client): Promise<void> {
   await client.query("set local role svc_owner");
   const { rows } = await client.query<PolicyConditions>(
-    `select c.* from auth.list_scope_conditions() c
-      where exists (select from auth.api_key k where k.expires_at > now())`,
+    "select * from auth.list_scope_conditions() where auth.has_api_keys()",
   );
   await client.query("reset role");
   if (!rows.some(({ conditions }) => conditions.some((one) => one.includes("has_scope(")))) return;

@@ -2,9 +2,12 @@
 import { sql } from "drizzle-orm";
 import { type AnyPgColumn, integer, pgPolicy, pgTable, text } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
+import { examineRoles } from "../../src/cli/doctor-work.ts";
 import { createOrganizations, defineAuth, orgRls } from "../../src/index.ts";
 import { checkOrganizations } from "../../src/organizations/check-organizations.ts";
+import { database } from "../support/database.ts";
 
+const db = database("platform");
 const columns = { id: text("id").primaryKey(), orgId: text("org_id"), number: integer("number") };
 type Options = Parameters<typeof orgRls>[1];
 const policies = (options: unknown) => {
@@ -83,4 +86,17 @@ test.for([
 
 test("createOrganizations needs the declaration", () => {
   expect(() => createOrganizations({})).toThrow("createOrganizations: auth.ts declares no organizations.");
+});
+
+test("svc doctor names members with a role that is not declared any more", async () => {
+  await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'ann', 'a@example.com'), ('bob', 'bob', 'b@example.com');
+    insert into svc.organizations (id, name) values ('acme', 'Acme');
+    insert into svc.organization_members (org_id, user_id, role) values ('acme', 'ann', 'owner'), ('acme', 'bob', 'admin')`);
+  const told = (roles?: string[]) =>
+    examineRoles(db.pool("system"), defineAuth(roles ? { organizations: { roles } } : {}));
+  expect(await told()).toEqual([]);
+  expect(await told(["owner", "admin"])).toEqual([]);
+  expect(await told(["owner", "member"])).toMatchObject([
+    { kind: "advice", text: expect.stringContaining("admin (1)") },
+  ]);
 });
