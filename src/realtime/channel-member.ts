@@ -9,7 +9,7 @@ import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Place } from "./channel-codec.ts";
 import { channelLimits } from "./channel-limits.ts";
-import { sees, seesAllBelow } from "./transaction-ids.ts";
+import { sees } from "./transaction-ids.ts";
 
 /** A connection, as channels see it. */
 export interface ChannelSocket {
@@ -38,8 +38,8 @@ interface Host {
   ask(member: Member): Promise<Asked>;
   /** Resolves when changes arrive. @throws SvcError UNAVAILABLE */
   live(): Promise<void>;
-  /** As in `SubscriptionRegistry`. */
-  readonly before: string | null;
+  /** Whether an answer with this snapshot has seen every change that was told before. */
+  hasSeenAll(snapshot: string | null): boolean;
   /** Has the member doubted at changes of these topics. */
   follow(member: Member, topics: readonly string[]): void;
   admitted(member: Member): void;
@@ -95,6 +95,10 @@ export class Member {
   #since = 0;
   /** Transactions that the next answer must have seen. */
   #needs: string[] = [];
+  /** How often all became unknown. */
+  #renewals = 0;
+  /** Whether the next answer must have seen all that was told. */
+  #needsAll = true;
   #held: Held[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** Acts that wait for the answer. */
@@ -124,6 +128,14 @@ export class Member {
     if (this.#isAsking || this.isOver) return;
     this.#isAsking = true;
     void this.#settle().catch((error) => this.#refuse(error));
+  }
+
+  /** All is unknown: the log is read anew, and may be that of another server, whose transactions have other ids. */
+  renew(): void {
+    this.#needs = [];
+    this.#renewals++;
+    this.#needsAll = true;
+    this.doubt();
   }
 
   /** Does something in its name, when `join` has answered. @throws SvcError UNAVAILABLE when too much waits for that */
@@ -159,17 +171,22 @@ export class Member {
       this.#again = false;
       const needs = this.#needs.splice(0);
       const before = this.#held.length;
+      const renewals = this.#renewals;
       const asked = await this.#ask();
       if (this.isOver) return;
       if (asked && !asked.isAllowed) throw new SvcError("FORBIDDEN", "You may not be in this channel.");
       const isNew = asked?.topics.some((topic) => !this.topics.includes(topic)) ?? false;
       if (asked) this.#host.follow(this, asked.topics);
+      if (renewals !== this.#renewals) continue; // it will be asked again
       const late = needs.filter((xid) => !asked || (asked.snapshot !== null && !sees(asked.snapshot, xid)));
       this.#needs.push(...late);
       // What changed between the answer and the subscription to its topics is told to nobody.
-      const isFirst = isNew || !this.isAdmitted;
-      if (!asked || late.length > 0 || (isFirst && !this.#hasSeenAll(asked))) this.#again = true;
-      else this.#release(asked, this.#again ? before : Number.POSITIVE_INFINITY);
+      this.#needsAll ||= isNew;
+      if (!asked || late.length > 0 || (this.#needsAll && !this.#host.hasSeenAll(asked.snapshot))) this.#again = true;
+      else {
+        this.#needsAll = false;
+        this.#release(asked, this.#again ? before : Number.POSITIVE_INFINITY);
+      }
     }
     this.#isAsking = false;
     for (const does of this.#acts.splice(0)) does();
@@ -192,11 +209,6 @@ export class Member {
       if (passes && this.isAdmitted && performance.now() - this.#since < patience) return null;
       throw error;
     }
-  }
-
-  #hasSeenAll({ snapshot }: Asked): boolean {
-    const { before } = this.#host;
-    return before !== null && (snapshot === null || seesAllBelow(snapshot, before));
   }
 
   #release({ isComplete }: Asked, count: number): void {

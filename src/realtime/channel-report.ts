@@ -23,24 +23,48 @@ const most = { bytes: 7_500, rooms: 50, messages: 30, topic: 200 };
 
 const cut = (topic: string) => (topic.length > most.topic ? `${topic.slice(0, most.topic - 1)}…` : topic);
 
-/** The last messages of a process, by their sizes. */
-export class MessageSizes {
-  readonly #last: ChannelReport["messages"] = [];
+export interface ReporterOptions {
+  /** Tells Studio which channels are open here. */
+  answer(question: string, report: string): Promise<void>;
+  /** Whether sizes of messages are not kept. */
+  production: boolean;
+}
 
-  add(topic: string, message: string, body: Body): void {
+/** Answers at a time: questions must not occupy the database. */
+const atOnce = 4;
+
+export class ChannelReporter {
+  readonly #rooms: Rooms;
+  readonly #options: ReporterOptions;
+  readonly #last: ChannelReport["messages"] = [];
+  #answers = 0;
+
+  /** @param rooms members by topic */
+  constructor(rooms: Rooms, options: ReporterOptions) {
+    this.#rooms = rooms;
+    this.#options = options;
+  }
+
+  /** A message that is given to the members of a channel. */
+  note(topic: string, message: string, body: Body): void {
+    if (this.#options.production) return;
     this.#last.unshift([Date.now(), cut(topic), message, Buffer.byteLength(JSON.stringify(body))]);
     if (this.#last.length > most.messages) this.#last.pop();
   }
 
-  get last(): ChannelReport["messages"] {
-    return [...this.#last];
+  async answer(question: string): Promise<void> {
+    if (this.#answers >= atOnce) return;
+    this.#answers++;
+    const report = reportChannels(this.#rooms, this.#options.production ? null : this.#last);
+    await this.#options.answer(question, report).catch(() => {});
+    this.#answers--;
   }
 }
 
 type Rooms = ReadonlyMap<string, { readonly size: number }>;
 
-/** @param rooms members by topic @param sizes undefined in production */
-export function reportChannels(rooms: Rooms, sizes: MessageSizes | undefined): string {
+/** @param rooms members by topic @param last the last messages; null in production */
+function reportChannels(rooms: Rooms, last: ChannelReport["messages"] | null): string {
   const names = new Map<string, ChannelReport["names"][number]>();
   for (const [topic, { size }] of rooms) {
     const name = topic.split("::", 1)[0] ?? topic;
@@ -50,8 +74,8 @@ export function reportChannels(rooms: Rooms, sizes: MessageSizes | undefined): s
   const report: ChannelReport = {
     process: `${hostname().slice(0, 100)} ${process.pid}`,
     names: [...names.values()].sort((a, b) => b[2] - a[2]),
-    rooms: sizes ? largestOf(rooms) : [],
-    messages: sizes?.last ?? [],
+    rooms: last ? largestOf(rooms) : [],
+    messages: [...(last ?? [])],
   };
   for (;;) {
     const text = JSON.stringify(report);

@@ -13,8 +13,9 @@ import type { Asked, Member } from "./channel-member.ts";
 import { type Broadcast, ChannelOutbox } from "./channel-outbox.ts";
 import type { Present } from "./channel-place.ts";
 import { Presence, type PresenceItem, presenceTimes } from "./channel-presence.ts";
-import { MessageSizes, reportChannels } from "./channel-report.ts";
+import { ChannelReporter, type ReporterOptions } from "./channel-report.ts";
 import { textFrame } from "./outbox.ts";
+import { ToldTransactions } from "./told-transactions.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
 
 /** Runs a `join`. @throws SvcError */
@@ -54,14 +55,10 @@ interface QuestionItem {
   question: string;
 }
 
-export interface ChannelsOptions {
+export interface ChannelsOptions extends ReporterOptions {
   definitions: ReadonlyMap<string, ChannelDefinition>;
   ask: AskJoin;
   broadcast: Broadcast;
-  /** Tells Studio which channels are open here. */
-  answer(question: string, report: string): Promise<void>;
-  /** Whether sizes of messages are not kept. */
-  production: boolean;
   /** As in `SubscriptionRegistry`. */
   before(): string | null;
 }
@@ -70,7 +67,6 @@ export interface ChannelsOptions {
 const tick = 100;
 /** Sends in a row, before other events have their turn. */
 const atOnce = 500;
-const atOnceAnswered = 4;
 /** In milliseconds, until changes arrive. */
 const longestWait = 10_000;
 
@@ -85,15 +81,15 @@ export class Channels {
   readonly #behind = new Set<Member>();
   readonly #waiting = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
-  readonly #sizes: MessageSizes | undefined;
-  #answers = 0;
+  readonly #reporter: ChannelReporter;
+  readonly #told = new ToldTransactions();
   /** Messages given to members, and those that were not, since the start. */
   delivered = 0;
   missed = 0;
 
   constructor(options: ChannelsOptions) {
     this.#options = options;
-    if (!options.production) this.#sizes = new MessageSizes();
+    this.#reporter = new ChannelReporter(this.#rooms, options);
     this.outbox = new ChannelOutbox(options.broadcast);
     this.presence = new Presence(this.outbox, (topic) => this.#list(topic));
   }
@@ -106,8 +102,9 @@ export class Channels {
 
   // What a member needs.
 
-  get before(): string | null {
-    return this.#options.before();
+  hasSeenAll(snapshot: string | null): boolean {
+    if (this.#options.before() === null) return false;
+    return snapshot === null || this.#told.areIn(snapshot);
   }
 
   ask({ place: { definition, input }, socket }: Member): Promise<Asked> {
@@ -115,7 +112,7 @@ export class Channels {
   }
 
   live(): Promise<void> {
-    if (this.before !== null) return Promise.resolve();
+    if (this.#options.before() !== null) return Promise.resolve();
     return new Promise((resolve, reject) => {
       const wake = () => {
         clearTimeout(timer);
@@ -181,6 +178,10 @@ export class Channels {
     return this.#doubting.has(topic);
   }
 
+  begun(xid: bigint): void {
+    this.#told.add(xid);
+  }
+
   /** Members are doubted first: what the same transaction says is not for members that it removed. */
   changed({ topics, xid, told }: TransactionEvents): void {
     for (const topic of topics) for (const member of this.#doubting.get(topic) ?? []) member.doubt(xid);
@@ -190,7 +191,7 @@ export class Channels {
   /** @param text of one statement (`channel-outbox.ts`) */
   broadcast(text: string): void {
     for (const item of JSON.parse(text) as (MessageItem | PresenceItem | QuestionItem)[]) {
-      if ("question" in item) void this.#answer(item.question);
+      if ("question" in item) void this.#reporter.answer(item.question);
       else if ("p" in item) this.presence.hear(item);
       else this.#say(item);
     }
@@ -203,9 +204,10 @@ export class Channels {
 
   /** Everybody is asked again: what changed meanwhile is unknown. */
   resumed(): void {
+    this.#told.begin(this.#options.before());
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
-    this.lost();
+    for (const room of this.#rooms.values()) for (const member of room) member.renew();
     this.presence.live();
   }
 
@@ -214,18 +216,10 @@ export class Channels {
     await this.presence.close();
   }
 
-  /** A few at a time: questions must not occupy the database. */
-  async #answer(question: string): Promise<void> {
-    if (this.#answers >= atOnceAnswered) return;
-    this.#answers++;
-    await this.#options.answer(question, reportChannels(this.#rooms, this.#sizes)).catch(() => {});
-    this.#answers--;
-  }
-
   #say({ c: topic, e: message, b: body, from, by }: MessageItem): void {
     const room = this.#rooms.get(topic);
     if (!room) return;
-    this.#sizes?.add(topic, message, body);
+    this.#reporter.note(topic, message, body);
     if (this.#queue.length >= channelLimits.queued) {
       for (const member of room) this.behind(member);
       return;

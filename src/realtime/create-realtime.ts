@@ -103,7 +103,10 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   const channels = new Channels({ definitions, ask: join(reads), broadcast, answer, production, before });
   const sink: EventSink = {
     end: hearEnd,
-    begun: (xid) => registry.begun(xid),
+    begun: (xid) => {
+      registry.begun(xid);
+      channels.begun(xid);
+    },
     hears: (topic) => registry.hears(topic) || channels.hears(topic),
     deliver: (events) => {
       channels.changed(events);

@@ -31,4 +31,10 @@ export function seesAllBelow(snapshot: string, xid: string): boolean {
   return BigInt(xid) <= BigInt(until) && !running.split(",").some((one) => one !== "" && BigInt(one) < BigInt(xid));
 }
 
+/** Whether a snapshot has the changes of all these transactions. @param last the highest id of them */
+export function seesEach(snapshot: string, xids: ReadonlySet<string>, last: bigint): boolean {
+  const [, until = "0", running = ""] = snapshot.split(":");
+  return last < BigInt(until) && !running.split(",").some((xid) => xids.has(xid));
+}
+
 const distance = (a: bigint, b: bigint) => (a > b ? a - b : b - a);

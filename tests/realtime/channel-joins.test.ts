@@ -59,6 +59,20 @@ test("also in production, join is asked again when a row changes that a function
   expect(socket.frames.filter(({ data }) => data?.message)).toEqual([]);
 });
 
+test("a transaction that writes for long keeps nobody out", async () => {
+  const ann = await running.signUp("ann");
+  await db.sql("insert into memberships (user_id, team_id) values ($1, 'busy')", [ann.id]);
+  const socket = await connect(ann);
+  const writer = await db.pool("admin", 1).connect();
+  await writer.query("begin; insert into guestbook (message) values ('waits')");
+  await db.sql("insert into guestbook (message) values ('later')");
+  await running.mutate(ann, "test.tellClub", { id: "busy" });
+  await new Promise((resolve) => setTimeout(resolve, 300)); // until these are read
+  await join(socket, 'club::{"id":"busy"}');
+  await writer.query("rollback");
+  writer.release();
+});
+
 test("two inputs name one channel only if they are equal, also where the schema refuses nothing", () => {
   const date = new Date("2026-01-01");
   const different = [{}, [], null, "", 0, date, { json: date.toISOString(), meta: [[1]] }, [date.toISOString(), [[1]]]];

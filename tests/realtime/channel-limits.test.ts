@@ -222,6 +222,18 @@ describe("a process", () => {
     await all.close();
   });
 
+  test("does not wait for a transaction that was lost with the server before", async () => {
+    const { all, enter, say } = local(async () => ({ ...yes, snapshot: "5:5:" }));
+    const { heard } = await enter(lobby(9));
+    all.changed(change);
+    say(lobby(9), "held");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(texts(heard)).toEqual([]);
+    all.resumed();
+    await expect.poll(() => texts(heard)).toEqual(["held"]);
+    await all.close();
+  });
+
   test("has so many connections in a channel", async () => {
     const { all, enter } = local(async () => yes);
     for (let n = 0; n < channelLimits.members; n++) await enter(lobby(6));
