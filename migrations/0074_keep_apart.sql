@@ -7,6 +7,7 @@ alter table auth."user" add constraint user_id_check check (position(E'\t' in id
 -- ones: Persian and emoji are spelled with them.
 alter table svc.organizations add constraint organizations_name_shown check (
   name !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\uffff]'
+  and name ~ '[^\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]'
   and name !~ '(^|[\u0020-\u007e])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](\Z|[\u0020-\u007e])'
 );
 

@@ -643,7 +643,7 @@ column id: text not null default (gen_random_uuid())::text
 column name: text not null
 column created_at: timestamp with time zone not null default now()
 constraint organizations_name_check: CHECK ((((length(name) >= 1) AND (length(name) <= 200)) AND (name = btrim(name))))
-constraint organizations_name_shown: CHECK (((name !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\uffff]'::text) AND (name !~ '(^|[\u0020-\u007e])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](\Z|[\u0020-\u007e])'::text)))
+constraint organizations_name_shown: CHECK (((name !~ '[\u0001-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\uffff]'::text) AND (name ~ '[^\s\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]'::text) AND (name !~ '(^|[\u0020-\u007e])[\u200c\u200d\ufe00-\ufe0f]|[\u200c\u200d](\Z|[\u0020-\u007e])'::text)))
 constraint organizations_pkey: PRIMARY KEY (id)
 index organizations_name: svc.organizations USING btree (lower((name COLLATE "C")), id)
 policy delete_owner: for delete to svc_authenticated using (id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs)))

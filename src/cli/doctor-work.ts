@@ -52,12 +52,11 @@ export async function examineRoles(pool: pg.Pool, { organizations }: LoadedApp["
     "select role, members::text from svc_private.members_by_role($1, $2)",
     [declared, most],
   );
-  const [first] = rows;
-  if (!first) return [];
+  if (rows.length === 0) return [];
   const roles = rows.map(({ role, members }) => `${role} (${about(members)})`).join(", ");
   const text =
     `Members of organizations have roles that auth.ts does not declare: ${roles}. The role admin keeps its rights.\n` +
-    `  Give them another: update svc.organization_members set role = 'member' where role = '${first.role}'.`;
+    `  Set a declared role in their rows of svc.organization_members, by psql or in a migration.`;
   return [{ kind: "advice", text }];
 }
 

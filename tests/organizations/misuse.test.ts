@@ -36,6 +36,7 @@ test.for([
   ["Ac\u200cme", "a joiner between Latin letters"],
   ["\u200d", "nothing to see"],
   ["\u3164", "a filler"],
+  ["\u00a0\u3000", "nothing but wide spaces"],
   ["Acme\ufe0f", "a variant of no look"],
 ])("a name such as %j, with %s, is refused", async ([name]) => {
   const [gil] = (await users("gil")) as [Person];
