@@ -29,7 +29,7 @@ export function openToKeys(policies: readonly PolicyConditions[]): Set<string> {
  * Each alternative of `or` must ask by `svc.has_scope()`, and of the parts of `and` one. Within other functions, CASE, and sub-selects
  * of a table the call counts wherever it stands.
  */
-export function asksForScope(condition: string): boolean {
+function asksForScope(condition: string): boolean {
   const text = condition.trim();
   const inner = unwrap(text);
   if (inner !== undefined) return asksForScope(inner);
