@@ -7,7 +7,7 @@ import { getTableName, is, type SQL } from "drizzle-orm";
 import { PgDialect, PgTable } from "drizzle-orm/pg-core";
 import { tableConfig } from "../kit/table-config.ts";
 
-export interface NamesOfTable {
+interface NamesOfTable {
   table: string;
   names: string[];
 }
