@@ -103,7 +103,7 @@ function describeCrud(
   if (policies.length === 0 && !view) {
     throw new DefinitionError(`createCrud: table "${name}" declares no policy, so it would deny everybody.`, {
       hint:
-        "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
+        "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, orgRls(t.orgId) for rows of an organization, " +
         'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).',
     });
   }

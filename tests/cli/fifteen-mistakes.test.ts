@@ -46,7 +46,7 @@ describe("at load", () => {
         export default defineApi({ procedures: { notes: createCrud(notes) } });
                                                         ^
       createCrud: table "notes" declares no policy, so it would deny everybody.
-        Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…)."
+        Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, orgRls(t.orgId) for rows of an organization, openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…)."
     `);
   });
   test("a wrong column type", async () => {

@@ -19,7 +19,7 @@ const mistakes: Mistake[] = [
     "createCrud without a policy",
     () => createCrud(pgTable("t", { id: serial("id").primaryKey() })),
     'createCrud: table "t" declares no policy, so it would deny everybody.',
-    "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, " +
+    "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, orgRls(t.orgId) for rows of an organization, " +
       'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).',
   ],
   [
