@@ -72,7 +72,8 @@ begin
   for each in
     select p.oid::regprocedure as function
       from pg_catalog.pg_proc p
-     where p.pronamespace = 'svc_private'::regnamespace and p.proname like 'webhook %'
+     where p.pronamespace = 'svc_private'::regnamespace
+       and (p.proname like 'webhook %' or p.proname = 'note_delivery')  -- the one function of all in earlier versions
        and not exists (select from pg_catalog.pg_trigger t where t.tgfoid = p.oid)
   loop
     execute format('drop function %s', each.function);

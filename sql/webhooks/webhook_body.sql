@@ -4,6 +4,15 @@
 --
 -- `\sf svc_private."webhook invoice-paid"` shows one. It has no value of a row in its text.
 
+-- The function of all webhooks in earlier versions. svc_private.install_webhooks() drops it where triggers still use it.
+do $$
+begin
+  if not exists (select from pg_catalog.pg_trigger t where t.tgfoid = to_regprocedure('svc_private.note_delivery()')) then
+    drop function if exists svc_private.note_delivery();
+  end if;
+end
+$$;
+
 create or replace function svc_private.webhook_body(declared jsonb)
 returns text
 language sql

@@ -4,6 +4,8 @@
 -- Endpoints are chosen by their owner's column alone. The policies of the changed table are not asked: a deleted row has none
 -- any more. The declaration's author says by `owner` and `columns` what leaves, and who gets it.
 
+drop function if exists svc_private.webhook_statement(jsonb);  -- that of earlier versions
+
 create or replace function svc_private.webhook_statement(declared jsonb, changed text, operation text)
 returns text
 language sql
