@@ -9,6 +9,7 @@ import type { AuthDefinition } from "../../contract/auth.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
 import type { Library } from "../library-types.ts";
+import { checkNewPasskey } from "./passkey-rules.ts";
 import type { Credential } from "./plugin-request.ts";
 
 type Passkeys = NonNullable<AuthDefinition["passkeys"]>;
@@ -36,7 +37,8 @@ export function withPasskeys(
   const { name, ...options } = wanted === true ? {} : wanted;
   const origins = Array.isArray(trustedOrigins) ? trustedOrigins : [];
   const { rpID, origin } = placeOf(options.rpID, String(baseURL), origins);
-  return [...plugins, passkey({ rpID, rpName: name ?? rpID, origin }) as BetterAuthPlugin];
+  const registration = { afterVerification: checkNewPasskey };
+  return [...plugins, passkey({ rpID, rpName: name ?? rpID, origin, registration }) as BetterAuthPlugin];
 }
 
 /**
