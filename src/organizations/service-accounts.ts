@@ -77,6 +77,12 @@ function accountProcedures<Role extends string>(role: ReturnType<typeof oneOf<Ro
       .handler(async ({ context: { db }, input }) => {
         const { id, name, role } = input as { id: string; name?: string; role?: string };
         const own = eq(serviceAccounts.id, id);
+        // As a removal does: both lock the membership first, and do not wait for each other.
+        await db
+          .select({ id: organizationMembers.id })
+          .from(organizationMembers)
+          .where(membership(id))
+          .for("no key update");
         if (role !== undefined) {
           const change = db.update(organizationMembers).set({ role }).where(membership(id));
           requireRow(await change.returning({ id: organizationMembers.id }));

@@ -141,3 +141,16 @@ test("a key that is created while its account is removed ends with it", async ()
   expect((await creating).status).toBe(404);
   expect(await db.sql("select from auth.api_key where user_id = $1", [one.id])).toEqual([]);
 });
+
+test("a removal and a new name at the same moment do not wait for each other", async () => {
+  const one = await bot();
+  const removing = await db.connect("admin");
+  await removing.query("begin");
+  await removing.query("select from svc.organization_members where user_id = $1 for update", [one.id]);
+  const renaming = app.mutate(one.owner, "serviceAccounts.update", { id: one.id, name: "Exporter" });
+  await until(async () => (await db.sql(waitsForLock)).length === 1);
+  await removing.query("delete from svc.organization_members where user_id = $1", [one.id]);
+  await removing.query("commit");
+  expect((await renaming).body.json).toMatchObject({ name: "Exporter", role: null });
+  expect(await db.sql("select from auth.api_key where user_id = $1", [one.id])).toEqual([]);
+});
