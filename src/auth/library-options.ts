@@ -14,6 +14,7 @@ import { refusePlugins } from "./plugins/refused-plugins.ts";
 import { secondFactorRules } from "./second-factor-rules.ts";
 import { defaultLifetimes } from "./sessions/session-store.ts";
 import { type AdditionalFields, columnOf, libraryFields } from "./user-fields.ts";
+import { visitRules } from "./visit-rules.ts";
 
 /** Database, secrets and addresses of the library. A hook cannot change them. */
 export type FixedOptions = Pick<
@@ -111,7 +112,7 @@ export function libraryOptions(
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
     // We log and answer the library's unhandled errors ourselves. Its own page for errors is not mounted.
     onAPIError: { throw: true, errorURL: wanted.onAPIError?.errorURL ?? "/" },
-    plugins: [...pluginsInSnakeCase(plugins), secondFactorRules, banRules],
+    plugins: [...pluginsInSnakeCase(plugins), secondFactorRules, banRules, visitRules],
   };
   checkPluginTables(options);
   checkLifetime(options.session?.expiresIn);

@@ -1,6 +1,6 @@
 // If this file fails, somebody keeps a way into the account of another, shuts its owner out, or fills the database.
 import { randomBytes } from "node:crypto";
-import { admin } from "better-auth/plugins";
+import { admin, deviceAuthorization } from "better-auth/plugins";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
@@ -10,7 +10,7 @@ import { migrateAuth } from "../support/plugin-tables.ts";
 
 const definition = defineAuth({
   passkeys: true,
-  betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [admin()] }),
+  betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [admin(), deviceAuthorization()] }),
 });
 const db = database();
 let server: AuthServer;
@@ -83,7 +83,7 @@ test("a banned user does not enter", async () => {
   expect([answer.status, answer.body.sessionToken]).toEqual([403, undefined]);
 });
 
-test("an administrator who acts as a user leaves no passkey and no session behind", async () => {
+test("an administrator who acts as a user leaves neither a passkey nor a session behind", async () => {
   const [boss, one] = [await person(), await person()];
   await db.sql(`update auth."user" set role = 'admin' where id = $1`, [boss.id]);
   const acting = (await server.post("/admin/impersonate-user", { userId: one.id }, boss)).body.sessionToken;
@@ -91,6 +91,11 @@ test("an administrator who acts as a user leaves no passkey and no session behin
     const answer = await add(acting, undefined, more);
     expect([answer.status, answer.body.code]).toEqual([403, "FORBIDDEN"]);
   }
+  const { device_code, user_code } = (await server.post("/device/code", { client_id: "tv" })).body;
+  expect((await server.get(`/device?user_code=${user_code}`, { bearer: acting })).status).toBe(200);
+  expect((await server.post("/device/approve", { userCode: user_code }, { bearer: acting })).status).toBe(403);
+  const grant_type = "urn:ietf:params:oauth:grant-type:device_code";
+  expect((await server.post("/device/token", { grant_type, device_code, client_id: "tv" })).status).toBe(400);
   expect(await of(one.bearer)).toBe(0);
   expect(await db.sql("select from auth.session where user_id = $1", [one.id])).toHaveLength(2);
 });

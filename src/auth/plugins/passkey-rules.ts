@@ -1,5 +1,5 @@
 /**
- * What `@better-auth/passkey` does not ask before it stores a passkey: who adds it, whether it is known, how many there are.
+ * What `@better-auth/passkey` does not ask before it stores a passkey: whether it is known, and how many there are.
  * Called by `passkeys.ts`.
  */
 import type { PasskeyOptions } from "@better-auth/passkey";
@@ -12,10 +12,7 @@ const most = { perUser: 20, id: 1364 } as const;
 
 /** Runs after the plugin has verified a new passkey, and before it stores it. @throws APIError */
 export const checkNewPasskey: Check = async ({ ctx, verification, user }) => {
-  const { adapter, session } = ctx.context;
-  if (session?.session.impersonatedBy) {
-    throw refusal("FORBIDDEN", "An administrator who acts as a user cannot add passkeys for the user.");
-  }
+  const { adapter } = ctx.context;
   const id = verification.registrationInfo?.credential.id ?? "";
   if (id.length > most.id) throw refusal("BAD_REQUEST", "The id of this passkey is too long.");
   const count = (field: string, value: string) => adapter.count({ model: "passkey", where: [{ field, value }] });
@@ -25,5 +22,4 @@ export const checkNewPasskey: Check = async ({ ctx, verification, user }) => {
   throw refusal("CONFLICT", `You have ${most.perUser} passkeys. Delete one that is no longer used.`);
 };
 
-const refusal = (status: "BAD_REQUEST" | "CONFLICT" | "FORBIDDEN", message: string) =>
-  new APIError(status, { message });
+const refusal = (status: "BAD_REQUEST" | "CONFLICT", message: string) => new APIError(status, { message });
