@@ -60,14 +60,16 @@ export class Accounts {
    * Deletes a user and all rows that refer to it `on delete cascade`.
    *
    * @throws SvcError VALIDATION_FAILED, UNAUTHORIZED, INVALID_CREDENTIALS, RATE_LIMITED; FORBIDDEN for users without a
-   *   password whose sign-in is too old; CONFLICT when rows of the application refer to the user and forbid it
+   *   password whose sign-in is too old, and for an administrator who acts as the user; CONFLICT when rows of the application refer to the user and forbid it
    */
   async delete(session: Session, input: unknown, about: Headers): Promise<void> {
     const { passwords, attempts } = this.#options;
     const { password } = await checked(this.#delete, input);
-    const { user, createdAt } = await this.#present(session);
+    const { user, createdAt, impersonatedBy } = await this.#present(session);
     const hash = await passwords.hashOf(user.id);
-    if (hash !== null) {
+    if (impersonatedBy) {
+      throw new SvcError("FORBIDDEN", "An administrator who acts as a user cannot delete the account.");
+    } else if (hash !== null) {
       if (password === undefined) throw passwordMissing();
       await attempts.password(user.email, about, () =>
         passwords.hashQueue.run(() => passwords.requireRight(hash, password)),
@@ -113,10 +115,13 @@ export class Accounts {
       { field: "id", value: id },
       { field: "userId", value: userId },
     ];
-    const row = await adapter.findOne<{ createdAt: Date; expiresAt: Date }>({ model: "session", where });
+    const row = await adapter.findOne<{ createdAt: Date; expiresAt: Date; impersonatedBy?: string | null }>({
+      model: "session",
+      where,
+    });
     const user = row && row.expiresAt.getTime() > Date.now() ? await internalAdapter.findUserById(userId) : null;
     if (!row || !user) throw new SvcError("UNAUTHORIZED", "The session has ended. Sign in again.");
-    return { user, createdAt: row.createdAt };
+    return { user, createdAt: row.createdAt, impersonatedBy: row.impersonatedBy };
   }
 }
 

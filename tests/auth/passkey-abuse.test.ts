@@ -100,6 +100,15 @@ test("an administrator who acts as a user leaves neither a passkey nor a session
   expect(await db.sql("select from auth.session where user_id = $1", [one.id])).toHaveLength(2);
 });
 
+test("an administrator who acts as a user without a password does not delete the account", async () => {
+  const [boss, one] = [await person(), await person()];
+  await db.sql(`update auth."user" set role = 'admin' where id = $1`, [boss.id]);
+  await db.sql("delete from auth.account where user_id = $1", [one.id]);
+  const acting = (await server.post("/admin/impersonate-user", { userId: one.id }, boss)).body.sessionToken;
+  expect((await server.post("/delete-user", {}, { bearer: acting })).status).toBe(403);
+  expect((await server.post("/delete-user", {}, one)).status).toBe(200);
+});
+
 test("nobody registers the passkey of another, which would shut its owner out", async () => {
   const [owner, eve] = [await person(), await person()];
   const device = new Authenticator(origin);
