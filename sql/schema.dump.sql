@@ -14400,8 +14400,10 @@ CREATE OR REPLACE FUNCTION svc_private.webhook_body(declared jsonb)
 AS $function$
   select format($body$
 #variable_conflict use_column
+<<webhook>>
 declare
-  changed %s;
+  changed record;
+  operation constant text := lower(tg_op);
   noted integer;
 begin
   if tg_op = 'DELETE' then changed := old; else changed := new; end if;
@@ -14412,7 +14414,7 @@ begin
   end if;
   return null;
 end
-$body$, declared ->> 'table', svc_private.webhook_statement(declared, 'changed', 'lower(tg_op)'))
+$body$, svc_private.webhook_statement(declared, 'changed', 'webhook.operation'))
 $function$
 comment: The body of a webhook's trigger function.
 
@@ -14454,7 +14456,8 @@ AS $function$
   select format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
     'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', %9$s, '
-    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select (%10$s).*) as t%7$s',
+    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select (%10$s).*) as t%7$s '
+    'where %11$L::regclass is not null',  -- PostgreSQL plans it again after a change of the table
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),
     case when e.endpoints is null then quote_literal(declared ->> 'env') else format('e.%I::text', e.endpoints ->> 'key') end,
@@ -14468,7 +14471,7 @@ AS $function$
               else '' end
     end,
     case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end,
-    operation, changed)
+    operation, changed, declared ->> 'table')
     from (select declared -> 'endpoints' as endpoints) e
 $function$
 comment: The statement of a webhook's trigger function.

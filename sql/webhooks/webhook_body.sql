@@ -2,6 +2,9 @@
 -- svc_private.install_webhooks(). A function for each webhook, because PostgreSQL keeps the plans of its statements in the session:
 -- a statement that one function executed for all webhooks was planned at each row, and took three times as long.
 --
+-- The row is a record, because a partition can have the columns of its table in another order. The operation has its block's name
+-- before it, because columns of the row win over variables.
+--
 -- `\sf svc_private."webhook invoice-paid"` shows one. It has no value of a row in its text.
 
 -- The function of all webhooks in earlier versions. svc_private.install_webhooks() drops it where triggers still use it.
@@ -21,8 +24,10 @@ set search_path = ''
 as $$
   select format($body$
 #variable_conflict use_column
+<<webhook>>
 declare
-  changed %s;
+  changed record;
+  operation constant text := lower(tg_op);
   noted integer;
 begin
   if tg_op = 'DELETE' then changed := old; else changed := new; end if;
@@ -33,7 +38,7 @@ begin
   end if;
   return null;
 end
-$body$, declared ->> 'table', svc_private.webhook_statement(declared, 'changed', 'lower(tg_op)'))
+$body$, svc_private.webhook_statement(declared, 'changed', 'webhook.operation'))
 $$;
 
 revoke execute on function svc_private.webhook_body(jsonb) from svc_system;

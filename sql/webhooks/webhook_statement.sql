@@ -15,7 +15,8 @@ as $$
   select format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
     'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', %9$s, '
-    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select (%10$s).*) as t%7$s',
+    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select (%10$s).*) as t%7$s '
+    'where %11$L::regclass is not null',  -- PostgreSQL plans it again after a change of the table
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),
     case when e.endpoints is null then quote_literal(declared ->> 'env') else format('e.%I::text', e.endpoints ->> 'key') end,
@@ -29,7 +30,7 @@ as $$
               else '' end
     end,
     case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end,
-    operation, changed)
+    operation, changed, declared ->> 'table')
     from (select declared -> 'endpoints' as endpoints) e
 $$;
 

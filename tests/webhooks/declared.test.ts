@@ -154,6 +154,53 @@ test("rows of partitions are told once", async () => {
   await declare();
 });
 
+test("a partition with its columns in another order tells them under their names", async () => {
+  await db.sql(`create table sheds (id integer, title text, body text) partition by list (id);
+    create table sheds_1 (body text, id integer, title text);
+    alter table sheds attach partition sheds_1 for values in (1);
+    create table sheds_2 partition of sheds for values in (2);
+    alter table sheds add primary key (id); alter table sheds owner to svc_owner; alter table sheds_1 owner to svc_owner;
+    alter table sheds_2 owner to svc_owner`);
+  const sheds = pgTable("sheds", { id: integer("id").primaryKey(), title: text("title"), body: text("body") });
+  const columns = ["title", "body"] as const;
+  const one = webhook({ name: "shed", on: sheds, when: ["insert", "delete"], columns, to: { env: "A_HOOK" } });
+  await declare({ one });
+  await db.sql("insert into sheds values (1, 'title', 'body'), (2, 'title', 'body'); delete from sheds");
+  const told = await db.sql("select body::json -> 'data' as data from svc.webhook_deliveries where webhook = 'shed'");
+  expect(told).toEqual(Array.from({ length: 4 }, () => ({ data: { title: "title", body: "body" } })));
+  await declare();
+});
+
+test("columns may have the names of what a trigger function knows", async () => {
+  await db.sql(`create table logs (id integer primary key, tg_op integer, changed text, noted text, new text, old text);
+    alter table logs owner to svc_owner`);
+  const logs = pgTable("logs", { id: integer("id").primaryKey(), tgOp: integer("tg_op"), changed: text("changed") });
+  const columns = ["tgOp", "changed"] as const;
+  const one = webhook({ name: "log", on: logs, when: ["insert", "update", "delete"], columns, to: { env: "A_HOOK" } });
+  await declare({ one });
+  await db.sql("insert into logs values (1, 5, 'a', 'b', 'c', 'd'); update logs set tg_op = 6; delete from logs");
+  const told = await db.sql(`select body::json ->> 'operation' as operation, body::json #>> '{data,tgOp}' as tg_op
+    from svc.webhook_deliveries where webhook = 'log' order by sequence`);
+  expect(told.map((each) => Object.values(each))).toEqual([
+    ["insert", "5"],
+    ["update", "6"],
+    ["delete", "6"],
+  ]);
+  await declare();
+});
+
+test("a column that gets another type is told at once by connections that wrote before", async () => {
+  await db.sql("create table bins (id integer primary key, size integer); alter table bins owner to svc_owner");
+  const bins = pgTable("bins", { id: integer("id").primaryKey(), size: integer("size") });
+  const one = webhook({ name: "bin", on: bins, when: "insert", columns: ["size"], to: { env: "A_HOOK" } });
+  await declare({ one });
+  const writer = await db.connect("admin");
+  await writer.query("insert into bins values (1, 1)");
+  await db.sql("alter table bins alter column size type text");
+  await writer.query("insert into bins values (2, '2')");
+  await declare();
+});
+
 test("a table from which another one inherits is refused: PostgreSQL fires no triggers for the rows of that", async () => {
   await db.sql(`create table cranes (id integer primary key); alter table cranes owner to svc_owner;
     create table broken_cranes () inherits (cranes); alter table broken_cranes owner to svc_owner`);
