@@ -1,4 +1,5 @@
 /** A mutation in the outbox: how it is stored, and what the answer of an earlier one changes in it. */
+import type { SvcError } from "@svc/client";
 import { decode, encode, toBody } from "@svc/client/bindings";
 
 /** As it is stored: JSON. */
@@ -32,6 +33,14 @@ export interface PendingMutation extends Readonly<Pick<Entry, "id" | "type" | "c
   readonly row: Readonly<Record<string, unknown>>;
 }
 
+/** A mutation that was not saved, and is not shown any more. */
+export interface RefusedMutation extends PendingMutation {
+  /** Of the service; or OUTCOME_UNKNOWN: it may have been saved, and cannot be sent again. */
+  readonly error: SvcError;
+  /** After a `CONFLICT`: the service's row, if its collection is in use and the user may see it. */
+  readonly current?: unknown;
+}
+
 /** A collection in use. */
 export interface Follower {
   readonly id: string;
@@ -57,14 +66,14 @@ export function toEntry({ args, row, ...rest }: NewEntry, id: string, user: stri
     throw new TypeError(`The arguments of ${rest.operation} contain a file. Upload it first, and pass its id.`);
   }
   const { json, meta } = encode(row);
-  const isKey = ([, value]: [string, unknown]) => String(value) === String(rest.rowKey);
+  const isKey = ([, value]: readonly [string, unknown]) => String(value) === String(rest.rowKey);
   return {
     ...rest,
     id,
     user,
     key: `${id}-${Math.random().toString(36).slice(2)}`,
     body,
-    keyProperty: Object.entries(row).find(isKey)?.[0],
+    keyProperty: [["id", (row as { id?: unknown }).id] as const, ...Object.entries(row)].find(isKey)?.[0],
     row: JSON.stringify({ json, meta }),
   };
 }
@@ -88,6 +97,9 @@ export function temporaryKey(): number {
 }
 /** Keys of rows and other numbers are smaller. */
 const unique = 2 ** 42;
+/** Whether the key of the row occurs nowhere else. */
+export const hasUniqueKey = ({ rowKey }: Entry) => uuid.test(String(rowKey)) || Number(rowKey) <= -unique;
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /**
  * Changes an entry that has not been sent: what an earlier one of its user was answered. A row that was inserted has got its
@@ -104,13 +116,15 @@ export function rebase(later: Entry, earlier: Entry, answer: unknown): boolean {
   const given = earlier.keyProperty === undefined ? undefined : row[earlier.keyProperty];
   if (earlier.type === "insert" && isKey(given) && String(given) !== String(earlier.rowKey)) {
     const old = earlier.rowKey;
-    const isUnique = typeof old === "string" || old <= -unique;
+    const isUnique = hasUniqueKey(earlier);
     const replaced = (text: string) =>
       JSON.stringify(JSON.parse(text), (name, value) =>
         String(value) === String(old) &&
         isKey(value) &&
         (isUnique || (isSameCollection && name === earlier.keyProperty))
-          ? given
+          ? typeof value === "string"
+            ? String(given)
+            : given
           : value,
       );
     later.body = replaced(later.body);
@@ -122,7 +136,9 @@ export function rebase(later: Entry, earlier: Entry, answer: unknown): boolean {
   if (isSameRow && later.isGuarded && typeof updatedAt === "string") {
     const body = JSON.parse(later.body);
     const { args } = body;
-    Object.assign("json" in args && "meta" in args ? args.json : args, { ifUnmodifiedSince: updatedAt });
+    const sent = "json" in args && "meta" in args ? args.json : args;
+    // What the user saw may be newer than this answer.
+    if (!(Date.parse(sent.ifUnmodifiedSince) >= Date.parse(updatedAt))) sent.ifUnmodifiedSince = updatedAt;
     later.body = JSON.stringify(body);
   }
   return JSON.stringify(later) !== before;

@@ -1,5 +1,5 @@
 /** The public surface of @svc/tanstack-db. */
-export { type PendingMutation, temporaryKey } from "./entry.ts";
+export { type PendingMutation, type RefusedMutation, temporaryKey } from "./entry.ts";
 export {
   type Change,
   type Mutations,
@@ -8,5 +8,5 @@ export {
   type SvcCollectionOptions,
   svcCollectionOptions,
 } from "./options.ts";
-export { createOutbox, type Outbox, type OutboxOptions, type RefusedMutation } from "./outbox.ts";
+export { createOutbox, type Outbox, type OutboxOptions } from "./outbox.ts";
 export { indexedDbStorage, type OutboxStorage } from "./storage.ts";

@@ -5,20 +5,13 @@
  */
 import { SvcError } from "@svc/client";
 import { onOtherUser } from "@svc/client/bindings";
-import { type Entry, type Follower, type NewEntry, type PendingMutation, rebase, toEntry, toPending } from "./entry.ts";
-import { type AnyClient, forgotten, isForgotten, meaningOf, send } from "./send.ts";
+import type { Entry, Follower, NewEntry, PendingMutation, RefusedMutation } from "./entry.ts";
+import { hasUniqueKey, rebase, toEntry, toPending } from "./entry.ts";
+import { type AnyClient, forgotten, isForgotten, maxDoubts, meaningOf, send } from "./send.ts";
 import { byId, Shelf } from "./shelf.ts";
 import { indexedDbStorage, type OutboxStorage } from "./storage.ts";
 import { alone, type Message, otherTabs } from "./tabs.ts";
-import { Tries } from "./tries.ts";
-
-/** A mutation that was not saved, and is not shown any more. */
-export interface RefusedMutation extends PendingMutation {
-  /** Of the service; or OUTCOME_UNKNOWN: it may have been saved, and cannot be sent again. */
-  readonly error: SvcError;
-  /** After a `CONFLICT`: the service's row, if its collection is in use and the user may see it. */
-  readonly current?: unknown;
-}
+import { call, Tries } from "./tries.ts";
 
 export interface OutboxOptions {
   /** (Default: the browser's IndexedDB) */
@@ -27,8 +20,7 @@ export interface OutboxOptions {
   onRefused?: ((refused: RefusedMutation) => void) | undefined;
 }
 
-/** After how many doubtful answers a mutation is refused, so that the next ones are sent. */
-const maxDoubts = 5;
+const mostAnswers = 100;
 
 /** The mutations of one client that wait for an answer. */
 export class Outbox {
@@ -51,6 +43,8 @@ export class Outbox {
   #left: Promise<void> | undefined;
   #leave = () => {};
   #lastTime = 0;
+  /** The last answers: another tab, or a form, may not have known the key of a row when it made a mutation. */
+  readonly #answers: [Entry, answer: unknown][] = [];
   readonly #doubts = new Map<string, number>();
 
   constructor(client: AnyClient, { storage = indexedDbStorage(), onRefused }: OutboxOptions) {
@@ -78,7 +72,7 @@ export class Outbox {
     const user = this.user();
     this.#show([]);
     const { shelf } = this;
-    if (user) await shelf.use(async () => Promise.all((await shelf.entries(user)).map(shelf.remove)));
+    if (user) await shelf.use(() => shelf.clear(user));
     this.#tabs.tell({ kind: "changed" });
   }
 
@@ -119,7 +113,7 @@ export class Outbox {
       // TanStack DB shows the rows for as long as this lasts: to nobody else.
       await Promise.race([written, this.#left]);
     } catch (error) {
-      this.#show(this.#entries.filter(({ id }) => !ids.has(id)));
+      this.#drop(entries);
       await shelf.use(() => Promise.allSettled(entries.map(shelf.remove)));
       throw error;
     } finally {
@@ -139,13 +133,19 @@ export class Outbox {
   #show(entries: Entry[]): void {
     this.#entries = entries;
     this.#pending = entries.map(toPending);
-    for (const follower of [...this.#followers]) follower.changed();
-    for (const listener of [...this.#listeners]) listener();
+    for (const follower of [...this.#followers]) call(() => follower.changed());
+    for (const listener of [...this.#listeners]) call(listener);
+  }
+
+  #drop(entries: Entry[]): void {
+    const ids = new Set(entries.map(({ id }) => id));
+    this.#show(this.#entries.filter(({ id }) => !ids.has(id)));
   }
 
   /** For the user who is signed in now. */
   #begin(): void {
     this.#leave();
+    this.#answers.length = 0;
     this.#left = new Promise((resolve) => {
       this.#leave = resolve;
     });
@@ -194,12 +194,13 @@ export class Outbox {
     if (isForgotten(entry)) return this.#refuse(entry, forgotten());
     const mark = (attemptedAt: number | undefined) => {
       entry.attemptedAt = attemptedAt;
-      return this.shelf.use(() => this.shelf.write(entry));
+      return this.shelf.use(() => this.shelf.rewrite(entry));
     };
     const isFirst = entry.attemptedAt === undefined;
     await this.client.auth?.["~svc"].credentials(new AbortController().signal); // may need the connection
     if (this.user() !== entry.user) return;
-    if (isFirst) await mark(Date.now());
+    if (isFirst) for (const [earlier, answer] of this.#answers) rebase(entry, earlier, answer);
+    if (!(await mark(entry.attemptedAt ?? Date.now()))) return this.#drop([entry]); // it was discarded
     let answer: unknown;
     try {
       answer = await send(this.client, entry);
@@ -234,8 +235,10 @@ export class Outbox {
 
   #settle(entry: Entry, answer: unknown): void {
     if (this.user() !== entry.user) return;
-    for (const follower of [...this.#followers]) follower.saved(entry, answer);
-    this.#show(this.#entries.filter(({ id }) => id !== entry.id));
+    for (const follower of [...this.#followers]) call(() => follower.saved(entry, answer));
+    if (entry.type === "update" || hasUniqueKey(entry)) this.#answers.push([entry, answer]);
+    this.#answers.splice(0, this.#answers.length - mostAnswers);
+    this.#drop([entry]);
   }
 
   #settled(): void {
@@ -259,17 +262,15 @@ export class Outbox {
   }
 
   #tellRefused(entries: Entry[], error: SvcError): void {
-    const ids = new Set(entries.map(({ id }) => id));
-    this.#show(this.#entries.filter(({ id }) => !ids.has(id)));
+    this.#drop(entries);
     for (const entry of entries) {
-      // What the application throws is an unhandled rejection, and stops nothing.
-      void (async () => {
+      call(async () => {
         const follower = [...this.#followers].find(({ id }) => id === entry.collection);
         const asked = error.code === "CONFLICT" ? follower?.current(entry.rowKey).catch(() => {}) : undefined;
         const current = await asked;
         if (entry.user !== this.user()) return;
         this.#onRefused?.({ ...toPending(entry), error, ...(current !== undefined && { current }) });
-      })();
+      });
     }
   }
 

@@ -27,8 +27,11 @@ export function meaningOf(error: unknown): "lost" | "refused" | "doubtful" {
   const { code, status, retryAfter } = error;
   if (status < 400 || retryAfter !== undefined || busy.test(code)) return "lost";
   // 401 and 412: a session has ended, or another user has come. 408 and 425 are about the connection.
-  return status < 500 && ![401, 408, 412, 425].includes(status) ? "refused" : "doubtful";
+  // A proxy's page says nothing of the mutation.
+  return status < 500 && code !== "INVALID_ANSWER" && ![401, 408, 412, 425].includes(status) ? "refused" : "doubtful";
 }
+/** After how many doubtful answers a mutation is refused, so that the next ones are sent. */
+export const maxDoubts = 5;
 const busy = /^(UNAVAILABLE|RATE_LIMITED|OUTCOME_UNKNOWN)$/;
 
 /** In milliseconds: the service keeps a key for a day. An hour is for clocks that are set meanwhile. */

@@ -1,5 +1,5 @@
 /** Mutations and rows in the storage, under the user whose they are: one use after the other, so that no write overtakes another. */
-import type { Entry } from "./entry.ts";
+import { type Entry, rowOf } from "./entry.ts";
 import type { OutboxStorage } from "./storage.ts";
 
 export class Shelf {
@@ -19,15 +19,27 @@ export class Shelf {
     return result;
   }
 
-  /** Within `use`. @param user (Default: of all) */
+  /** Within `use`. Without those that cannot be read: they stop no other one. @param user (Default: of all) */
   async entries(user?: string): Promise<Entry[]> {
     const items = await this.#storage.read(user === undefined ? "outbox/" : `outbox/${user}/`);
-    return items.map(([, text]) => JSON.parse(text) as Entry).sort(byId);
+    return items.flatMap(([key, text]) => parse(key, text)).sort(byId);
   }
 
   /** Within `use`, as `remove`. */
   write = (entry: Entry): Promise<unknown> => this.#storage.write(keyOf(entry), JSON.stringify(entry));
   remove = (entry: Entry): Promise<unknown> => this.#storage.remove(keyOf(entry));
+
+  /** Within `use`. Writes an entry, if it has not been removed. @returns whether it has not */
+  async rewrite(entry: Entry): Promise<boolean> {
+    const isThere = (await this.#storage.read(keyOf(entry))).length > 0;
+    if (isThere) await this.write(entry);
+    return isThere;
+  }
+
+  /** Within `use`. Removes what waits of a user, also what cannot be read. */
+  async clear(user: string): Promise<void> {
+    for (const [key] of await this.#storage.read(`outbox/${user}/`)) await this.#storage.remove(key);
+  }
 
   /** Keeps the rows of a collection, instead of those before. @param text gives none to remove them */
   keepRows(isSignedIn: () => boolean, user: string, collection: string, text: () => string | undefined): void {
@@ -56,6 +68,17 @@ export class Shelf {
         if (!key.startsWith(`rows/${user}/`)) await this.#storage.remove(key);
       }
     });
+  }
+}
+
+function parse(key: string, text: string): Entry[] {
+  try {
+    const entry = JSON.parse(text) as Entry;
+    rowOf(entry);
+    JSON.parse(entry.body);
+    return keyOf(entry) === key ? [entry] : [];
+  } catch {
+    return [];
   }
 }
 

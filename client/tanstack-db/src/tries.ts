@@ -5,6 +5,7 @@ import type { AnyClient } from "./send.ts";
 /** In milliseconds. */
 const firstRetry = 500;
 const longestRetry = 30_000;
+const longestTimer = 2 ** 31 - 1;
 
 export class Tries {
   readonly #run: () => Promise<void>;
@@ -55,7 +56,8 @@ export class Tries {
     // Jitter: many devices lose one service.
     const longest = Math.min(firstRetry * 2 ** this.#failures++, longestRetry);
     const seconds = error instanceof SvcError ? error.retryAfter : undefined;
-    const ms = seconds === undefined ? Math.random() * longest : seconds * 1000;
+    // The service may ask for no time at all, and a timer of more than 24 days runs at once.
+    const ms = Math.min(Math.max(Math.random() * longest, (seconds ?? 0) * 1000), longestTimer);
     clearTimeout(this.#timer);
     if (!this.isClosed) this.#timer = setTimeout(this.begin, ms);
   };
@@ -66,3 +68,6 @@ export class Tries {
     for (const stop of this.#stop) stop();
   }
 }
+
+/** What the application throws is an unhandled rejection, and stops nothing. */
+export const call = (run: () => unknown) => void (async () => run())();
