@@ -2182,32 +2182,11 @@ comment: Functions that a request can make PostgreSQL run: by calling them, by t
 -- function auth.add_api_key(text,text,text,text,bytea,text[],interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.add_api_key(session_id text, user_id text, name text, start text, hash bytea, scopes text[], lifetime interval, most integer)
  RETURNS TABLE(id text, created_at timestamp with time zone, expires_at timestamp with time zone, refused text)
- LANGUAGE plpgsql
+ LANGUAGE sql
  SET search_path TO ''
 AS $function$
-#variable_conflict use_column
-declare
-  own auth.session;
-begin
-  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('auth.api_key ' || add_api_key.user_id, 0));
-  select s.* into own
-    from auth.session s
-   where s.id = add_api_key.session_id and s.user_id = add_api_key.user_id and s.expires_at > now()
-     for key share;
-  if not found then
-    return query select null::text, null::timestamptz, null::timestamptz, 'ended';
-  elsif pg_catalog.to_jsonb(own) ->> 'impersonated_by' is not null then
-    return query select null::text, null::timestamptz, null::timestamptz, 'impersonated';
-  elsif (select count(*) from auth.api_key k where k.user_id = add_api_key.user_id and k.expires_at > now()) >= most then
-    return query select null::text, null::timestamptz, null::timestamptz, 'many';
-  else
-    return query
-    insert into auth.api_key as k (user_id, name, start, hash, scopes, expires_at)
-    values (add_api_key.user_id, add_api_key.name, add_api_key.start, add_api_key.hash, add_api_key.scopes,
-            now() + lifetime)
-    returning k.id, k.created_at, k.expires_at, null::text;
-  end if;
-end
+  select k.*
+    from auth.insert_api_key(session_id, add_api_key.user_id, add_api_key.user_id, name, start, hash, scopes, lifetime, most) k
 $function$
 execute: svc_auth, svc_system
 comment: A new API key of a session's user, or why not: ended, impersonated, many.
@@ -2401,6 +2380,39 @@ AS $function$
 $function$
 execute: svc_auth, svc_system
 comment: Whether the session or API key with this id is valid.
+
+-- function auth.insert_api_key(text,text,text,text,text,bytea,text[],interval,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.insert_api_key(session_id text, person text, account text, name text, start text, hash bytea, scopes text[], lifetime interval, most integer)
+ RETURNS TABLE(id text, created_at timestamp with time zone, expires_at timestamp with time zone, refused text)
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  own auth.session;
+begin
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('auth.api_key ' || account, 0));
+  select s.* into own
+    from auth.session s
+   where s.id = insert_api_key.session_id and s.user_id = person and s.expires_at > now()
+     for key share;
+  if not found then
+    return query select null::text, null::timestamptz, null::timestamptz, 'ended';
+  elsif pg_catalog.to_jsonb(own) ->> 'impersonated_by' is not null then
+    return query select null::text, null::timestamptz, null::timestamptz, 'impersonated';
+  elsif (select count(*) from auth.api_key k where k.user_id = account and k.expires_at > now()) >= most then
+    return query select null::text, null::timestamptz, null::timestamptz, 'many';
+  else
+    return query
+    insert into auth.api_key as k (user_id, name, start, hash, scopes, expires_at, created_by)
+    values (account, insert_api_key.name, insert_api_key.start, insert_api_key.hash, insert_api_key.scopes,
+            now() + lifetime, nullif(person, account))
+    returning k.id, k.created_at, k.expires_at, null::text;
+  end if;
+end
+$function$
+execute: svc_auth, svc_system
+comment: A new API key of a person or a service account, or why not: ended, impersonated, many.
 
 -- function auth.is_banned(auth."user"): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.is_banned(one auth."user")
@@ -9572,37 +9584,12 @@ comment: Stores the row of a file if the policies for signed-in users allow it. 
 -- function svc_private.insert_service_account_key(text,text,text,text,bytea,text[],interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.insert_service_account_key(session_id text, account text, name text, start text, hash bytea, scopes text[], lifetime interval, most integer)
  RETURNS TABLE(id text, created_at timestamp with time zone, expires_at timestamp with time zone, refused text)
- LANGUAGE plpgsql
+ LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-#variable_conflict use_column
-declare
-  me constant text := svc.current_user_id();
-  own auth.session;
-begin
-  select s.* into own
-    from auth.session s
-   where s.id = session_id and s.user_id = me and s.expires_at > now()
-     for key share;
-  if not found then
-    return query select null::text, null::timestamptz, null::timestamptz, 'ended';
-    return;
-  elsif to_jsonb(own) ->> 'impersonated_by' is not null then
-    return query select null::text, null::timestamptz, null::timestamptz, 'impersonated';
-    return;
-  end if;
-  perform pg_advisory_xact_lock(hashtextextended('auth.api_key ' || account, 0));
-  if (select count(*) from auth.api_key k where k.user_id = account and k.expires_at > now()) >= most then
-    return query select null::text, null::timestamptz, null::timestamptz, 'many';
-    return;
-  end if;
-  return query
-  insert into auth.api_key as k (user_id, name, start, hash, scopes, expires_at, created_by)
-  values (account, insert_service_account_key.name, insert_service_account_key.start, insert_service_account_key.hash,
-          insert_service_account_key.scopes, now() + lifetime, me)
-  returning k.id, k.created_at, k.expires_at, null::text;
-end
+  select k.*
+    from auth.insert_api_key(session_id, svc.current_user_id(), account, name, start, hash, scopes, lifetime, most) k
 $function$
 execute: svc_reader_authenticated, svc_system
 comment: A new API key of a service account, or why not: ended, impersonated, many. Definer: readers write no keys.
