@@ -11,7 +11,7 @@ import { random } from "./keys.ts";
 const fileIn = (cwd: string) => join(cwd, ".svc/mcp.json");
 const schema = z.strictObject({ secret: z.string().regex(/^[\w-]{43}$/) });
 
-/** @returns null if there is none, or if others may read it: so git would write one that somebody committed */
+/** @returns null if there is none, or if others may read it, as a committed one after a checkout with the usual umask */
 export function readAgentSecret(cwd: string): string | null {
   try {
     if (process.platform !== "win32" && statSync(fileIn(cwd)).mode & 0o077) return null;

@@ -133,7 +133,7 @@ export async function openListener(options: ListenerOptions): Promise<{ server: 
       throw new SvcError("FORBIDDEN", "Studio answers no page of another origin.");
     if (!carries(authorization, agents.secret())) {
       response.setHeader("www-authenticate", "Bearer");
-      throw new SvcError("UNAUTHORIZED", "This agent has not the secret of this Studio.", {
+      throw new SvcError("UNAUTHORIZED", "This agent does not have the secret of this Studio.", {
         hint: "Beside svc dev, npx svc mcp --http prints it; svc studio --mcp prints another one at each start.",
       });
     }

@@ -1,4 +1,4 @@
-// If this file fails, somebody gets a key of an organization's program without the right to, or a key goes on after it has ended.
+// If this file fails, somebody gets a key of an organization's program without the right to, or a key still works after it has ended.
 import { describe, expect, test } from "vitest";
 import { waitsForLock } from "../support/database.ts";
 import { bearer, type User } from "../support/service.ts";

@@ -14,7 +14,7 @@ import { type Socket, sockets } from "../support/sockets.ts";
 const db = database();
 const { channel, procedure } = createSvc({ schema });
 
-/** Open while the team has a member: whoever it is, says a function with its owner's rights. */
+/** Open while the team has any member. A function with its owner's rights says so. */
 const club = channel("club", {
   input: z.object({ id: z.string() }),
   join: async ({ context, input }) => {

@@ -123,7 +123,7 @@ describe("nothing is answered", () => {
         expect(headers["www-authenticate"]).toBe("Bearer");
       }
     }
-    await expect(agent(opened, "Bearer wrong")).rejects.toThrow("This agent has not the secret");
+    await expect(agent(opened, "Bearer wrong")).rejects.toThrow("This agent does not have the secret");
   });
 
   test("where there is no secret, even to an empty one; and a page's secret opens the page alone", async () => {
