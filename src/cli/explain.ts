@@ -11,7 +11,7 @@ import { ConfigError } from "../config/load-config.ts";
 import { DriftError } from "../crud/fingerprints.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
-import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
+import { fromDatabase, isConnectionLoss, lostByPooler, sqlState } from "../postgres/errors.ts";
 import { isForeignFrame, isFrame } from "../telemetry/pretty-log.ts";
 import { printError } from "./output.ts";
 import { explainTakenPort } from "./taken-port.ts";
@@ -44,12 +44,15 @@ export function explain(thrown: unknown, cwd: string): string {
 
 /** A statement of svc itself failed, and neither svc nor the application is wrong. */
 function endedByServer(error: Error): string | undefined {
+  const pooler = lostByPooler(error);
+  if (pooler) return pooler.message;
+  const { message } = fromDatabase(error) ?? error;
   if (limits.includes(sqlState(error) ?? "")) {
-    return `PostgreSQL ended a statement of svc: ${error.message}.
+    return `PostgreSQL ended a statement of svc: ${message}.
   A time limit of the server, the database or the login is too short for it. \`select setdatabase, setrole::regrole, setconfig from pg_db_role_setting\` lists those of databases and logins.`;
   }
   if (!isConnectionLoss(error)) return undefined;
-  return `The connection to PostgreSQL was lost, or not opened in time: ${error.message}.
+  return `The connection to PostgreSQL was lost, or not opened in time: ${message}.
   The server is overloaded, restarts or cannot be reached: try again shortly.`;
 }
 

@@ -134,8 +134,20 @@ export function databaseError(error: unknown, identity: Identity, access: Access
     ...(path && { issues: [{ path, message: message ?? errorCodes[code].message }] }),
     ...(hint && { hint }),
     ...(code === "UNAVAILABLE" && { retryAfter: 1 }),
-    cause: error,
+    cause: statesOfPoolers.includes(state) ? lostByPooler(error) : error,
   });
+}
+
+/** What PostgreSQL says behind a pooler that hands out connections without their prepared statements. */
+const statesOfPoolers: readonly string[] = ["26000", "42P05"];
+
+/** For operators: in the log, and where a command ends by it. */
+export function lostByPooler(error: unknown): Error | undefined {
+  const { code = "", message } = fromDatabase(error) ?? {};
+  if (!statesOfPoolers.includes(code)) return undefined;
+  const text = `A pooler that does not support named prepared statements stands before PostgreSQL: ${message}.
+  Use PgBouncer 1.21 or newer with max_prepared_statements above 0, or session mode. \`svc doctor\` names the variable.`;
+  return new Error(text, { cause: error });
 }
 
 /** PostgreSQL gives this refusal the SQLSTATE of check constraints. */

@@ -1,8 +1,10 @@
 // If this file fails, a command that has succeeded ends with an error when its private cluster stops, or an operator reads a
-// stack where a time limit of the database is too short.
+// stack where a time limit of the database is too short, or a pooler loses prepared statements.
 import { expect, test, vi } from "vitest";
 import { explain } from "../../src/cli/explain.ts";
 import { commandPool } from "../../src/cli/inspect.ts";
+import { databaseError } from "../../src/postgres/errors.ts";
+import { systemIdentity } from "../../src/postgres/identity.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
@@ -28,11 +30,37 @@ test.for([
     "select pg_terminate_backend(pg_backend_pid())",
     /^The connection to PostgreSQL was lost.*\n.* try again/,
   ],
+  // What PostgreSQL answers behind a pooler in transaction mode that does not know prepared statements.
+  [
+    "a statement that a pooler lost",
+    "execute lost",
+    /^A pooler .* "lost" does not exist.*\n.*PgBouncer 1\.21 or newer/,
+  ],
+  [
+    "a statement of another client of a pooler",
+    "prepare mine as select 1; prepare mine as select 1",
+    /^A pooler .* "mine" already exists.*\n.*PgBouncer 1\.21 or newer/,
+  ],
 ] as const)("%s is told with its remedy and without a stack", async ([, text, message]) => {
   const pool = commandPool(db.url("system"), "svc a command of a test");
   await pool.query("set statement_timeout = 50");
   const error = await pool.query(text).catch((thrown) => thrown);
   await pool.end();
-  expect(explain(error, "/nowhere")).toMatch(message);
-  expect(explain(error, "/nowhere")).not.toContain("    at ");
+  // As the driver throws it, and as a statement of svc does.
+  for (const thrown of [error, databaseError(error, systemIdentity)]) {
+    expect(explain(thrown, "/nowhere")).toMatch(message);
+    expect(explain(thrown, "/nowhere")).not.toContain("    at ");
+  }
+});
+
+test("the log of a failed call names the pooler, and its answer does not", async () => {
+  const pool = commandPool(db.url("system"), "svc a command of a test");
+  const error = await pool.query("execute lost").catch((thrown) => thrown);
+  await pool.end();
+  const { code, hint, cause } = databaseError(error, systemIdentity);
+  expect([code, hint, (cause as Error).message]).toEqual([
+    "INTERNAL",
+    undefined,
+    expect.stringMatching(/^A pooler .*PgBouncer 1\.21 or newer/s),
+  ]);
 });
