@@ -9,6 +9,7 @@ import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Place } from "./channel-codec.ts";
 import { channelLimits } from "./channel-limits.ts";
+import type { Told } from "./told-transactions.ts";
 import { sees } from "./transaction-ids.ts";
 
 /** A connection, as channels see it. */
@@ -38,8 +39,10 @@ interface Host {
   ask(member: Member): Promise<Asked>;
   /** Resolves when changes arrive. @throws SvcError UNAVAILABLE */
   live(): Promise<void>;
-  /** Whether an answer with this snapshot has seen every change that was told before. */
-  hasSeenAll(snapshot: string | null): boolean;
+  /** The changes that have been told so far. */
+  readonly told: Told;
+  /** Whether an answer with this snapshot has seen all of them. */
+  hasSeenAll(snapshot: string | null, told: Told): boolean;
   /** Has the member doubted at changes of these topics. */
   follow(member: Member, topics: readonly string[]): void;
   admitted(member: Member): void;
@@ -172,6 +175,7 @@ export class Member {
       const needs = this.#needs.splice(0);
       const before = this.#held.length;
       const renewals = this.#renewals;
+      const toldBefore = this.#host.told;
       const asked = await this.#ask();
       if (this.isOver) return;
       if (asked && !asked.isAllowed) throw new SvcError("FORBIDDEN", "You may not be in this channel.");
@@ -180,9 +184,12 @@ export class Member {
       if (renewals !== this.#renewals) continue; // it will be asked again
       const late = needs.filter((xid) => !asked || (asked.snapshot !== null && !sees(asked.snapshot, xid)));
       this.#needs.push(...late);
-      // What changed between the answer and the subscription to its topics is told to nobody.
+      // What changed between the answer and the subscription to its topics is told to nobody. What changes later, is told to it:
+      // an answer need not have seen that, which never ends where others write without a pause.
       this.#needsAll ||= isNew;
-      if (!asked || late.length > 0 || (this.#needsAll && !this.#host.hasSeenAll(asked.snapshot))) this.#again = true;
+      const told = isNew ? this.#host.told : toldBefore;
+      if (!asked || late.length > 0 || (this.#needsAll && !this.#host.hasSeenAll(asked.snapshot, told)))
+        this.#again = true;
       else {
         this.#needsAll = false;
         this.#release(asked, this.#again ? before : Number.POSITIVE_INFINITY);

@@ -15,7 +15,7 @@ import type { Present } from "./channel-place.ts";
 import { Presence, type PresenceItem, presenceTimes } from "./channel-presence.ts";
 import { ChannelReporter, type ReporterOptions } from "./channel-report.ts";
 import { textFrame } from "./outbox.ts";
-import { ToldTransactions } from "./told-transactions.ts";
+import { type Told, ToldTransactions } from "./told-transactions.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
 
 /** Runs a `join`. @throws SvcError */
@@ -102,9 +102,13 @@ export class Channels {
 
   // What a member needs.
 
-  hasSeenAll(snapshot: string | null): boolean {
+  get told(): Told {
+    return this.#told.now;
+  }
+
+  hasSeenAll(snapshot: string | null, told: Told): boolean {
     if (this.#options.before() === null) return false;
-    return snapshot === null || this.#told.areIn(snapshot);
+    return snapshot === null || this.#told.areIn(snapshot, told);
   }
 
   ask({ place: { definition, input }, socket }: Member): Promise<Asked> {

@@ -9,28 +9,42 @@ const longestDelay = 10_000;
 /** Transactions that are remembered: they were committed, so snapshots that do not see them yet will soon. */
 const most = 10_000;
 
+/** What had been told at a moment. */
+export interface Told {
+  count: number;
+  /** The highest id. */
+  last: bigint;
+}
+
 export class ToldTransactions {
-  readonly #xids = new Set<string>();
+  /** The number of each, in the order of the log. */
+  readonly #numbers = new Map<string, number>();
+  #count = 0;
   #last = 0n;
   #first = { xid: "0", at: 0 };
 
   /** The log is read again. @param first below which all were committed before */
   begin(first: string | null): void {
-    this.#xids.clear();
+    this.#numbers.clear();
     this.#last = 0n;
     this.#first = { xid: first ?? "0", at: performance.now() };
   }
 
   add(xid: bigint): void {
     this.#last = xid > this.#last ? xid : this.#last;
-    if (this.#xids.add(String(xid)).size <= most) return;
-    for (const oldest of this.#xids) return void this.#xids.delete(oldest);
+    if (this.#numbers.set(String(xid), ++this.#count).size <= most) return;
+    for (const oldest of this.#numbers.keys()) return void this.#numbers.delete(oldest);
   }
 
-  /** What committed before the log was read is visible to all soon. */
-  areIn(snapshot: string): boolean {
+  get now(): Told {
+    return { count: this.#count, last: this.#last };
+  }
+
+  /** What committed before the log was read is visible to all soon. @param told later transactions do not count */
+  areIn(snapshot: string, told: Told): boolean {
     const { xid, at } = this.#first;
     if (performance.now() - at < longestDelay && !seesAllBelow(snapshot, xid)) return false;
-    return seesEach(snapshot, this.#xids, this.#last);
+    const isMeant = (one: string) => (this.#numbers.get(one) ?? Number.POSITIVE_INFINITY) <= told.count;
+    return seesEach(snapshot, isMeant, told.last);
   }
 }

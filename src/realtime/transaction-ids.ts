@@ -31,10 +31,10 @@ export function seesAllBelow(snapshot: string, xid: string): boolean {
   return BigInt(xid) <= BigInt(until) && !running.split(",").some((one) => one !== "" && BigInt(one) < BigInt(xid));
 }
 
-/** Whether a snapshot has the changes of all these transactions. @param last the highest id of them */
-export function seesEach(snapshot: string, xids: ReadonlySet<string>, last: bigint): boolean {
+/** Whether a snapshot has the changes of all transactions that are meant. @param last the highest id of them */
+export function seesEach(snapshot: string, isMeant: (xid: string) => boolean, last: bigint): boolean {
   const [, until = "0", running = ""] = snapshot.split(":");
-  return last < BigInt(until) && !running.split(",").some((xid) => xids.has(xid));
+  return last < BigInt(until) && !running.split(",").some(isMeant);
 }
 
 const distance = (a: bigint, b: bigint) => (a > b ? a - b : b - a);

@@ -25,6 +25,17 @@ const club = channel("club", {
   notices: { moved: z.object({ to: z.string() }) },
 });
 
+/** While it is asked, others commit. */
+const busy = channel("busy", {
+  input: z.object({}),
+  join: async ({ context }) => {
+    const isThere = (await context.db.$count(schema.memberships)) >= 0;
+    await meanwhile();
+    return isThere;
+  },
+});
+let meanwhile: () => Promise<unknown> = async () => {};
+
 /** Its input has no shape. */
 const loose = channel("loose", { input: z.any(), join: () => true });
 
@@ -32,7 +43,7 @@ const tell = procedure.mutation
   .name("test.tellClub")
   .input(z.object({ id: z.string() }))
   .handler(({ context, input }) => context.realtime.send(club, input, "moved", { to: "all" }));
-const api = apiWith({ procedures: { tell }, channels: { club, loose } });
+const api = apiWith({ procedures: { tell }, channels: { busy, club, loose } });
 const running = new TestService(db, api, { production: true } as object, schema);
 const connect = sockets(running);
 beforeAll(async () => {
@@ -71,6 +82,18 @@ test("a transaction that writes for long keeps nobody out", async () => {
   await join(socket, 'club::{"id":"busy"}');
   await writer.query("rollback");
   writer.release();
+});
+
+test("others who write without a pause keep nobody out", async () => {
+  const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+  const [joining, watching] = [await connect(ann), await connect(bob)];
+  await watching.subscribe("guestbook.list");
+  meanwhile = async () => {
+    await db.sql("insert into guestbook (message) values ('busy')");
+    await watching.wait({ type: "invalidate", queries: ["guestbook.list"] }); // the service has read it
+  };
+  await join(joining, "busy::{}");
+  meanwhile = async () => {};
 });
 
 test("two inputs name one channel only if they are equal, also where the schema refuses nothing", () => {

@@ -139,9 +139,8 @@ export class Room {
     // In this order: the service ignores the second of two equal requests.
     this.#connection.follow(this.#key, this.#secret);
     this.#connection.listen(this.#key, {
-      // With an id of transactions it is a gap in what the service reads, of which all its clients hear.
-      subscribed: (gap) => {
-        this.#isIn ||= gap === undefined;
+      subscribed: (_before, isGap) => {
+        this.#isIn ||= !isGap;
         if (this.#isIn) this.#joined();
       },
       changed: () => {},

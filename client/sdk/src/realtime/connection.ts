@@ -19,8 +19,9 @@ export interface KeyListener {
    * From now on no change is missed; what changed before may have been.
    *
    * @param before an answer that saw all transactions below this id has missed nothing. (Default: ask again)
+   * @param isGap all who listen hear it, after a gap in what the service reads. (Default: the service answers to this one)
    */
-  subscribed(before?: string): void;
+  subscribed(before?: string, isGap?: true): void;
   /** @param xid the transaction that changed something */
   changed(xid: string): void;
   /** The service sent a result by itself. @param body encoded, or plain data */
@@ -268,7 +269,7 @@ export class Connection {
 
   /** @param before see `KeyListener`; without it each query is asked again */
   #resync(before?: string): void {
-    for (const listener of this.#listeners.values()) listener.subscribed(before);
+    for (const listener of this.#listeners.values()) listener.subscribed(before, true);
   }
 
   #subscribe(query: string): void {
