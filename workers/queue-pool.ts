@@ -6,7 +6,7 @@
  */
 import type pg from "pg";
 import type { Logger } from "pino";
-import { isConnectionLoss } from "../src/postgres/errors.ts";
+import { isConnectionLoss, sqlState } from "../src/postgres/errors.ts";
 import { createPool, type OnePool, type PoolSettings } from "../src/postgres/pools.ts";
 import { releaseTakes } from "../src/workflows/execute.ts";
 
@@ -116,18 +116,16 @@ function claimsOf(pool: pg.Pool, log: Logger, mayClaim: () => boolean): ClaimJob
   }
 
   /**
-   * Without a connection there is no job, and the library asks again. An error would make it print a stack while the
-   * worker stops. `rescue.ts` finds jobs that were claimed although the answer was lost.
+   * Without a connection there is no job, and the library asks again. An error would make it print a stack and start the
+   * worker again. `rescue.ts` finds jobs that were claimed although the answer was lost.
    */
   function answerFailure(asked: Claim[], error: unknown): void {
-    if (isConnectionLoss(error) || pool.ending) {
-      for (const one of asked) one.give({ rows: [] });
-      return;
-    }
-    if (!isRefused)
+    const isGone = isConnectionLoss(error) || pool.ending;
+    if (!isGone && !isRefused)
       log.error({ reason: String(error) }, "this worker cannot take jobs, because PostgreSQL refuses to claim one");
-    isRefused = true;
-    for (const one of asked) one.fail(error);
+    isRefused ||= !isGone;
+    if (isGone || passing.includes(sqlState(error) ?? "")) for (const one of asked) one.give({ rows: [] });
+    else for (const one of asked) one.fail(error);
   }
 
   return (values) =>
@@ -137,6 +135,9 @@ function claimsOf(pool: pg.Pool, log: Logger, mayClaim: () => boolean): ClaimJob
       if (!isClaiming) void claimForAll();
     });
 }
+
+/** The server has no room on its disk or in memory, or takes no changes: the worker need not start again. */
+const passing: readonly string[] = ["25006", "53100", "53200"];
 
 /** A client for the library's statements. As long as it only claims, it needs no connection of its own. */
 function lend(pool: pg.Pool, claim: ClaimJob) {

@@ -6,6 +6,7 @@
 import pg from "pg";
 import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
+import { sqlState } from "../postgres/errors.ts";
 
 export interface Finding {
   kind: "ok" | "advice" | "wrong";
@@ -96,8 +97,29 @@ export async function examineWrites(pool: pg.Pool): Promise<Finding[]> {
     ? "DATABASE_SYSTEM_URL leads to a standby, which takes no changes: calls that write get 503.\n  Name the primary."
     : "default_transaction_read_only is on, so the server takes no changes: calls that write get 503.\n" +
       "  Hosts set it when the disk is full: make room, then switch it off.";
-  return rows[0]?.standby || rows[0]?.closed ? [{ kind: "wrong", text }] : [];
+  if (rows[0]?.standby || rows[0]?.closed) return [{ kind: "wrong", text }];
+  return (await hasRoom(pool)) ? [] : [{ kind: "wrong", text: full }];
 }
+
+const full =
+  "PostgreSQL's disk has no room: calls that write get 503, and changes may not arrive.\n" +
+  "  Make room, such as by dropping slots that no process reads. Nothing has to be restarted.";
+
+/** Sorts more than fits into memory: its temporary files lie beside the data. A table to try it on would need a right more. */
+async function hasRoom(pool: pg.Pool): Promise<boolean> {
+  try {
+    await pool.query(
+      "begin; set local work_mem = '64kB'; select count(*) from (select md5(n::text) as t from generate_series(1, 20000) n order by t) s; commit",
+    );
+    return true;
+  } catch (error) {
+    if (sqlState(error) !== diskFull) throw error;
+    return false;
+  }
+}
+
+/** disk_full */
+const diskFull = "53100";
 
 /** Whether each of DATABASE_REPLICA_URLS is a standby that can answer queries. */
 export async function examineReplicas(urls: readonly string[], primary: Pick<pg.Pool, "query">): Promise<Finding[]> {

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
+import type { Logger } from "pino";
 import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
 import { invoke, type Runtime } from "../call/invoke.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
@@ -14,9 +15,21 @@ import type { AskJoin } from "../realtime/channels.ts";
 import type { FollowedReads, Seen } from "../realtime/followed-reads.ts";
 import { publicRerun } from "./rerun.ts";
 
-/** Sends what a process says in channels (`sql/realtime/broadcast.sql`). */
-async function broadcast(system: pg.Pool, messages: string): Promise<void> {
-  await runStatement(system, { name: "svc_broadcast", text: "select svc_private.broadcast($1)", values: [messages] });
+/** Sends what a process says in channels (`sql/realtime/broadcast.sql`). A failure is logged once: presence is sent by itself. */
+function broadcasts(system: pg.Pool, log: Logger): (messages: string) => Promise<void> {
+  let isFailing = false;
+  return async (messages) => {
+    const values = [messages];
+    try {
+      await runStatement(system, { name: "svc_broadcast", text: "select svc_private.broadcast($1)", values });
+    } catch (err) {
+      if (!isFailing) log.warn({ err }, "channels cannot send: messages fail, and who comes and goes is not seen");
+      isFailing = true;
+      throw err;
+    }
+    if (isFailing) log.info("channels send again");
+    isFailing = false;
+  };
 }
 
 /** Tells Studio which channels are open here (`sql/realtime/answer_channels.sql`). */
@@ -29,7 +42,7 @@ async function answer(system: pg.Pool, question: string, report: string): Promis
 export const realtimeCalls = (runtime: Runtime, { api, auth }: LoadedApp, system: pg.Pool) => ({
   rerun: publicRerun(runtime, api["~svc"].procedures, sessionsOfUsers(system, auth)),
   join: (reads: FollowedReads) => channelJoins(runtime, reads),
-  broadcast: (messages: string) => broadcast(system, messages),
+  broadcast: broadcasts(system, runtime.log),
   answer: (question: string, report: string) => answer(system, question, report),
 });
 

@@ -103,6 +103,23 @@ test("a join that reads what is not followed is told to the author, while develo
   expect(running.logged.filter((line) => line.includes('The join of the channel \\"outside\\" reads'))).toHaveLength(1);
 });
 
+test("the log says once that channels cannot send, and once that they can", async () => {
+  const ann = await running.signUp("ann");
+  const { key } = await team(ann);
+  const socket = await connect(ann);
+  await join(socket, key);
+  const said = () => running.logged.map((line) => JSON.parse(line).msg).filter((text) => /^channels /.test(text));
+  await db.sql("revoke execute on function svc_private.broadcast(text) from svc_system");
+  for (const to of ["one", "two"]) {
+    say(socket, key, to);
+    await expect.poll(() => socket.frames.some(({ data }) => data?.failed === to)).toBe(true);
+  }
+  await db.sql("grant execute on function svc_private.broadcast(text) to svc_system");
+  say(socket, key, "three");
+  await socket.wait({ data: { sent: "three" } });
+  expect(said()).toEqual([expect.stringMatching(/^channels cannot send/), "channels send again"]);
+});
+
 describe("who may not be there", () => {
   test("learns nothing, whether or not there is such a channel", async () => {
     const [ann, eve] = [await running.signUp("ann"), await running.signUp("eve")];

@@ -51,6 +51,34 @@ test("a claim without a connection finds no job: the library would print a stack
   await proxy.stop();
 });
 
+test("a full disk is logged once, and does not end the worker", async () => {
+  const lines: string[] = [];
+  const write = (chunk: Buffer, _: string, done: () => void) => {
+    lines.push(JSON.parse(String(chunk)).msg);
+    done();
+  };
+  const queue = createQueuePool(db.url("system"), settings, createLog("info", new Writable({ write })));
+  const client = await queue.forLibrary.connect();
+  const claim = () => client.query({ name: "get_job/graphile_worker", text: "not sent", values: ["worker", []] });
+  const claims = "svc_private.claim_jobs(text, integer[], integer, timestamptz)";
+  await db.sql(`alter function ${claims} rename to claims_jobs`);
+  // As PostgreSQL refuses it.
+  await db.sql(`create function svc_private.claim_jobs(text, integer[], integer, timestamptz)
+    returns setof graphile_worker._private_jobs language plpgsql
+    as $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`);
+  await db.sql(`grant execute on function ${claims} to svc_system`);
+  expect((await claim()).rows).toEqual([]);
+  expect((await claim()).rows).toEqual([]);
+  await db.sql(`drop function ${claims}`);
+  await db.sql(`alter function ${claims.replace("claim_jobs", "claims_jobs")} rename to claim_jobs`);
+  await claim();
+  expect(lines).toEqual([
+    "this worker cannot take jobs, because PostgreSQL refuses to claim one",
+    "this worker takes jobs again",
+  ]);
+  await queue.close();
+});
+
 test("a claim that PostgreSQL refuses is logged once, and once when claims succeed again", async () => {
   const lines: string[] = [];
   const write = (chunk: Buffer, _: string, done: () => void) => {
