@@ -2,11 +2,54 @@
 import type { BetterAuthPlugin } from "better-auth";
 import { APIError, createAuthMiddleware, getSessionFromCtx } from "better-auth/api";
 
-/** Endpoints of plugins that make a way in for the user of the session. */
+/**
+ * Endpoints of plugins that make or end a way in for the user of the session, or for an application, a provider or another user.
+ * `tests/auth/visit-endpoints.ts` has all endpoints, with the reason why others are allowed.
+ */
 const lasting: ReadonlySet<string | undefined> = new Set([
   "/passkey/generate-register-options",
   "/passkey/verify-registration",
   "/device/approve",
+  "/phone-number/verify",
+  "/email-otp/request-email-change",
+  "/email-otp/change-email",
+  "/delete-anonymous-user",
+  "/api-key/create",
+  "/api-key/update",
+  // A client that has a code or the user's consent keeps its tokens.
+  "/oauth2/authorize",
+  "/oauth2/consent",
+  "/oauth2/continue",
+  "/oauth2/update-consent",
+  // A secret of a client or of a provider stays known.
+  "/oauth2/register",
+  "/oauth2/create-client",
+  "/oauth2/update-client",
+  "/oauth2/client/rotate-secret",
+  "/sso/register",
+  "/sso/update-provider",
+  "/sso/request-domain-verification",
+  "/sso/verify-domain",
+  // Where administrators may visit each other. The visit of a visit would belong to the user who is visited.
+  "/admin/set-role",
+  "/admin/create-user",
+  "/admin/update-user",
+  "/admin/ban-user",
+  "/admin/unban-user",
+  "/admin/impersonate-user",
+  "/admin/revoke-user-session",
+  "/admin/revoke-user-sessions",
+  "/admin/remove-user",
+  "/admin/set-user-password",
+]);
+
+const isLasting = (path: string | undefined) => lasting.has(path) || path?.startsWith("/two-factor/") === true;
+
+/** Endpoints that can open the session of a visit. With `oauth_query`, `oauth-provider` gives its client a code for it. */
+const opening: ReadonlySet<string | undefined> = new Set([
+  "/admin/impersonate-user",
+  "/multi-session/set-active",
+  "/one-time-token/verify",
 ]);
 
 export const visitRules: BetterAuthPlugin = {
@@ -14,13 +57,21 @@ export const visitRules: BetterAuthPlugin = {
   hooks: {
     before: [
       {
-        matcher: ({ path }) => lasting.has(path),
+        matcher: ({ path }) => isLasting(path),
         handler: createAuthMiddleware(async (ctx) => {
           const found = await getSessionFromCtx(ctx);
           // A column of the `admin` plugin.
           if (!found?.session.impersonatedBy) return;
           throw new APIError("FORBIDDEN", {
             message: "An administrator who acts as a user cannot do this for the user.",
+          });
+        }),
+      },
+      {
+        matcher: ({ path, body }) => opening.has(path) && Object(body).oauth_query !== undefined,
+        handler: createAuthMiddleware(async () => {
+          throw new APIError("FORBIDDEN", {
+            message: "This takes no oauth_query. Send the browser to /oauth2/authorize.",
           });
         }),
       },
