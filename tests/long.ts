@@ -71,6 +71,7 @@ export const long = [
   "client/blocked-socket",
   "client/outbox-faults",
   // random schemas, inputs and orders
+  "auth/bad-input",
   "auth/plugin-guesses",
   "auth/revocation-property",
   "client/late-commits",

@@ -8,6 +8,7 @@ import { type AuthDefinition, knownProviders } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { banRules } from "./ban-rules.ts";
 import { addressHeader } from "./library-types.ts";
+import { inputRules } from "./plugins/input-rules.ts";
 import { withPasskeys } from "./plugins/passkeys.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
 import { refusePlugins } from "./plugins/refused-plugins.ts";
@@ -112,7 +113,7 @@ export function libraryOptions(
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
     // We log and answer the library's unhandled errors ourselves. Its own page for errors is not mounted.
     onAPIError: { throw: true, errorURL: wanted.onAPIError?.errorURL ?? "/" },
-    plugins: [...pluginsInSnakeCase(plugins), secondFactorRules, banRules, visitRules],
+    plugins: [...pluginsInSnakeCase(plugins), secondFactorRules, banRules, visitRules, inputRules],
   };
   checkPluginTables(options);
   checkLifetime(options.session?.expiresIn);

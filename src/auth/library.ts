@@ -68,7 +68,7 @@ function fixedOptions({ pool, secrets, origins, attempts, log }: LibraryOptions)
 const expected = new Set(["User not found", "Password not found", "Invalid password"]);
 
 /** What any caller can cause. It must not wake the operator. */
-const byCallers = /^(?:Failed to parse (?:relay )?state$|Invalid \w+URL: )/;
+const byCallers = /^(?:Failed to parse (?:relay )?state$|Invalid \w+URL: |Change email with OTP is disabled)/;
 
 /** Forwards the library's log to ours. Only errors are kept of the arguments: others may contain secrets. */
 function forward(log: Logger) {
@@ -80,8 +80,10 @@ function forward(log: Logger) {
     const refusal = Number((err as { statusCode?: unknown } | undefined)?.statusCode) < 500;
     // Its "info" lines contain the e-mail addresses of sign-ups.
     if (level === "info" || level === "debug") return;
+    // What an authenticator answered. An error of the database has a code.
+    const isAnswer = /^Failed to verify (?:registration|authentication)$/.test(message) && !(err && "code" in err);
     const quiet = lostRace || refusal || expected.has(message);
-    log[quiet ? "debug" : byCallers.test(message) ? "info" : level](
+    log[quiet ? "debug" : isAnswer || byCallers.test(message) ? "info" : level](
       { from: "better-auth", ...(err && !lostRace && { err }) },
       message,
     );

@@ -9,7 +9,7 @@ import type { AuthDefinition } from "../../contract/auth.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
 import type { Library } from "../library-types.ts";
-import { checkNewPasskey } from "./passkey-rules.ts";
+import { checkNewPasskey, passkeyRules, refusingAnswers } from "./passkey-rules.ts";
 import type { Credential } from "./plugin-request.ts";
 
 type Passkeys = NonNullable<AuthDefinition["passkeys"]>;
@@ -38,7 +38,8 @@ export function withPasskeys(
   const origins = Array.isArray(trustedOrigins) ? trustedOrigins : [];
   const { rpID, origin } = placeOf(options.rpID, String(baseURL), origins);
   const registration = { afterVerification: checkNewPasskey };
-  return [...plugins, passkey({ rpID, rpName: name ?? rpID, origin, registration }) as BetterAuthPlugin];
+  const plugin = passkey({ rpID, rpName: name ?? rpID, origin, registration }) as BetterAuthPlugin;
+  return [...plugins, refusingAnswers(plugin), passkeyRules];
 }
 
 /**

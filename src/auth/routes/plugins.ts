@@ -6,6 +6,9 @@
  */
 import type { Request, RequestHandler, Router } from "express";
 import { exchangeOf } from "../../http/exchange.ts";
+import { requireShallowJson } from "../../kit/json-depth.ts";
+import { databaseError, sqlState } from "../../postgres/errors.ts";
+import { systemIdentity } from "../../postgres/identity.ts";
 import { hasCookies } from "../library-cookies.ts";
 import { challengeCookie } from "../plugins/passkeys.ts";
 import { readAnswer, sendAnswer } from "../plugins/plugin-answers.ts";
@@ -38,10 +41,11 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
     requireOurPage(parts, request);
     const credential = await credentialOf(parts, request);
     const body = await readAuthBody(request);
+    requireShallowJson(body);
     const challenge = challengeCookie(parts.library, id, credential, body);
     const inner = innerRequest(parts, request, credential, body, challenge);
     const began = Date.now();
-    const ask = () => parts.library.handle(inner);
+    const ask = () => parts.library.handle(inner).catch(refuseValue);
     const answer = readAnswer(parts, id, credential, await countingGuesses(parts, request, inner, credential, ask));
     // It may have changed the user, and the next call of this client may come before the notice.
     if (credential?.live && !isReading(request.method)) parts.verified.forget(credential.live.session.user.id);
@@ -51,6 +55,14 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
     if (opened && !credential?.live) await parts.attempts.succeeded(opened.session.user.email, about(request));
     await sendAnswer(parts, response, answer, opened);
   };
+}
+
+/** SQLSTATEs of a value that the request gave: of a wrong type, missing, taken already, or too large. */
+const ofValue = /^(?:22|23|54000)/;
+
+/** A plugin passes values to the database that its schema does not check. @throws SvcError for these, else the error */
+function refuseValue(error: unknown): never {
+  throw ofValue.test(sqlState(error) ?? "") ? databaseError(error, systemIdentity) : error;
 }
 
 /**
