@@ -1,5 +1,5 @@
 /**
- * A better-auth plugin: checks fields of users that the `admin` plugin takes as they are. A wrong type would be an error of
+ * A better-auth plugin: checks fields of users that the `admin` plugin takes unchecked. A wrong type would be an error of
  * the database, and another id would part the user from its rows.
  * Next hop: `src/auth/routes/plugins.ts` answers what the database refuses all the same.
  */
