@@ -4,6 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { requireShallowJson } from "../kit/json-depth.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { accountOf, clockOf, closeConnection, type TimedBody, uncounted } from "./body-budget.ts";
 import { ChunkList } from "./chunk-list.ts";
@@ -186,9 +187,10 @@ function readSmall(request: IncomingMessage, length: number): Promise<Buffer> {
   });
 }
 
-/** @throws SvcError INVALID_JSON, also for text that is not UTF-8 */
+/** @throws SvcError INVALID_JSON, also for text that is not UTF-8; BAD_REQUEST for text that is nested too deeply */
 export function parseJson(body: Buffer): unknown {
   if (!isUtf8(body)) throw new SvcError("INVALID_JSON");
+  requireShallowJson(body);
   try {
     const text = body.toString("utf8");
     // A byte order mark may be ignored (RFC 8259, section 8.1), and some editors write one.

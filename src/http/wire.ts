@@ -5,6 +5,7 @@
  * hold the files. If the path contains the name, the body may omit it. Source:
  * https://orpc.dev/docs/advanced/rpc-protocol
  */
+import { isNestedDeeper, requireShallowJson } from "../kit/json-depth.ts";
 import { serializer, toParts } from "../kit/rich-values.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 
@@ -119,8 +120,10 @@ function isEncoded(args: unknown): args is { json: unknown; meta: unknown[] } {
 }
 
 function parseData(data: FormDataEntryValue | null): Whole {
+  const text = typeof data === "string" ? data : "";
+  requireShallowJson(text);
   try {
-    const parsed: unknown = JSON.parse(typeof data === "string" ? data : "");
+    const parsed: unknown = JSON.parse(text);
     if (isObject(parsed)) return parsed;
   } catch {
     // Continue to the common error below.
@@ -173,18 +176,9 @@ function checkRegExp(text: unknown): void {
 const valueAt = (json: unknown, path: Path) =>
   path.reduce((at: unknown, key) => (Object.hasOwn(Object(at), key) ? Object(at)[key] : undefined), json);
 
-/** Uses a list instead of recursion: deep input must not overflow the stack. */
 function checkDepth(value: unknown): void {
-  let level = typeof value === "object" && value !== null ? [value] : [];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= wireLimits.depth) throw refuse([{ path: [], message: `is nested deeper than ${wireLimits.depth}` }]);
-    const inner: object[] = [];
-    for (const item of level) {
-      for (const member of Object.values(item)) {
-        if (typeof member === "object" && member !== null) inner.push(member);
-      }
-    }
-    level = inner;
+  if (isNestedDeeper(value, wireLimits.depth)) {
+    throw refuse([{ path: [], message: `is nested deeper than ${wireLimits.depth}` }]);
   }
 }
 

@@ -7,7 +7,8 @@ import { SvcError } from "./svc-error.ts";
 /** Levels of objects and lists. Arguments of procedures have a lower limit: `wireLimits.depth`. */
 export const maxJsonDepth = 200;
 
-const [quote, backslash] = [0x22, 0x5c];
+const quote = 0x22;
+const backslash = 0x5c;
 
 /** @throws SvcError BAD_REQUEST */
 export function requireShallowJson(json: Buffer | string): void {
@@ -15,9 +16,13 @@ export function requireShallowJson(json: Buffer | string): void {
   if (json.length < 2 * maxJsonDepth) return;
   const bytes = typeof json === "string" ? Buffer.from(json) : json;
   let depth = 0;
+  let isText = false;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] as number;
-    if (byte === quote) at = endOfText(bytes, at);
+    if (isText) {
+      if (byte === quote) isText = false;
+      else if (byte === backslash) at++;
+    } else if (byte === quote) isText = true;
     // "[" and "{", then "]" and "}": they differ in one bit.
     else if ((byte | 0x20) === 0x7b) {
       if (++depth > maxJsonDepth) throw tooDeep();
@@ -25,14 +30,25 @@ export function requireShallowJson(json: Buffer | string): void {
   }
 }
 
-/** The place of the quote that ends a text. @param at the place of the one that begins it */
-function endOfText(bytes: Buffer, at: number): number {
-  for (let end = bytes.indexOf(quote, at + 1); end >= 0; end = bytes.indexOf(quote, end + 1)) {
-    let escapes = 0;
-    while (bytes[end - 1 - escapes] === backslash) escapes++;
-    if (escapes % 2 === 0) return end;
+/** Whether a value has more levels of objects and lists. Uses a list instead of recursion. */
+export function isNestedDeeper(value: unknown, levels: number): boolean {
+  let level = typeof value === "object" && value !== null ? [value] : [];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= levels) return true;
+    const inner: object[] = [];
+    for (const item of level) {
+      for (const member of Object.values(item)) {
+        if (typeof member === "object" && member !== null) inner.push(member);
+      }
+    }
+    level = inner;
   }
-  return bytes.length;
+  return false;
+}
+
+/** The same for a value that another reader has parsed. @throws SvcError BAD_REQUEST */
+export function requireShallow(value: unknown): void {
+  if (isNestedDeeper(value, maxJsonDepth)) throw tooDeep();
 }
 
 const tooDeep = () =>

@@ -6,6 +6,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { ChannelDefinition } from "../contract/channel-definition.ts";
 import { toSvcError } from "../http/errors.ts";
+import { requireShallowJson } from "../kit/json-depth.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { decode, encodeMessage, encodeState, type Place, topicOf } from "./channel-codec.ts";
 import { type ChannelRates, channelLimits } from "./channel-limits.ts";
@@ -205,6 +206,7 @@ const notThere = () =>
 
 function placeOf(definition: ChannelDefinition, key: string): Place {
   const { args } = split(key);
+  requireShallowJson(args ?? "");
   let given: unknown;
   try {
     given = args === null ? {} : JSON.parse(args);

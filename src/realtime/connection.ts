@@ -7,6 +7,7 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { toSvcError } from "../http/errors.ts";
+import { requireShallowJson } from "../kit/json-depth.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { ChannelFrames, type ChannelServices } from "./channel-frames.ts";
@@ -279,6 +280,7 @@ interface ClientFrame {
 }
 
 function parse(text: string): ClientFrame | undefined {
+  requireShallowJson(text);
   try {
     const frame: unknown = JSON.parse(text);
     return typeof frame === "object" && frame !== null ? frame : undefined;

@@ -26,6 +26,7 @@ import type { ScopedRealtime } from "../crud/crud-types.ts";
 import { tableName } from "../crud/followed-tables.ts";
 import { relatedTables } from "../crud/related-arguments.ts";
 import { wireForms } from "../crud/wire-kinds.ts";
+import { requireShallowJson } from "../kit/json-depth.ts";
 import type { ApiKey } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { bucketOf, bucketTopic } from "./buckets.ts";
@@ -194,6 +195,7 @@ function ofRuns(name: string, args: string | null, userId: string): string[] {
 
 /** Of a key, plain or encoded. */
 function argumentsIn(args: string | null): { id?: unknown } {
+  requireShallowJson(args ?? "");
   let parsed: unknown;
   try {
     parsed = JSON.parse(args ?? "null");

@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
-import { takeBody } from "../http/body.ts";
+import { parseJson, takeBody } from "../http/body.ts";
 import { createServer } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { carries, Keys } from "./keys.ts";
@@ -171,11 +171,7 @@ function requireJson(type: string | undefined): void {
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   await takeBody(request, largestBody, (chunk) => void chunks.push(chunk));
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString());
-  } catch {
-    throw new SvcError("INVALID_JSON");
-  }
+  return parseJson(Buffer.concat(chunks));
 }
 
 function send(response: ServerResponse, status: number, value: unknown): void {

@@ -8,6 +8,7 @@ import { CallToolRequestSchema, type CallToolResult, ListToolsRequestSchema } fr
 import { z } from "zod";
 import { ClusterError } from "../cluster/error.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { requireShallow } from "../kit/json-depth.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { mask } from "../telemetry/mask.ts";
 import { type AgentContext, type AgentTool, agentTools } from "./agent-tools.ts";
@@ -38,6 +39,7 @@ export function createMcpServer({ version, failed, ...context }: McpOptions): Se
     const before = tool?.isData ? [warning] : [];
     try {
       if (!tool) throw new SvcError("NOT_FOUND", `svc mcp has no tool ${params.name.slice(0, 100)}.`);
+      requireShallow(params.arguments);
       const answer = await tool.answer(inputOf(tool.input, params.arguments ?? {}), context);
       return contentOf([...before, ...cut(typeof answer === "string" ? answer : JSON.stringify(answer ?? null))]);
     } catch (error) {

@@ -4,6 +4,7 @@
  * Next hop: `sql/crud/csv_sql.sql` writes it, `import-batch.ts` reads it.
  */
 import type { ColumnDescription } from "../contract/crud.ts";
+import { requireShallowJson } from "../kit/json-depth.ts";
 
 const holdsJson = ({ kind, isArray }: ColumnDescription) => isArray || kind === "json" || kind === "vector";
 
@@ -62,10 +63,13 @@ export function csvCells(record: string): (string | null)[] | null {
 
 /** The value that a cell stands for; a cell of another form stays text, which the checks of the column refuse. */
 export function cellValue(column: ColumnDescription, text: string): unknown {
-  try {
-    if (holdsJson(column)) return JSON.parse(text);
-  } catch {
-    return undefinedJson;
+  if (holdsJson(column)) {
+    requireShallowJson(text);
+    try {
+      return JSON.parse(text);
+    } catch {
+      return undefinedJson;
+    }
   }
   if (column.kind === "boolean") return booleans.get(text) ?? booleans.get(text.toLowerCase()) ?? text;
   if (column.kind !== "integer" && column.kind !== "number") return text;

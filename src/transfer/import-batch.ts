@@ -12,6 +12,7 @@ import type { ImportArgs } from "../crud/crud-import.ts";
 import { crudValues } from "../crud/crud-input.ts";
 import { functionName } from "../crud/crud-text.ts";
 import { emptyInput, type Input, isPlain } from "../kit/input-checks.ts";
+import { requireShallowJson } from "../kit/json-depth.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { databaseError } from "../postgres/errors.ts";
@@ -179,6 +180,7 @@ function rowOf(crud: CrudDefinition, text: string | null, columns: ColumnDescrip
 }
 
 function parsed(text: string): unknown {
+  requireShallowJson(text);
   try {
     return JSON.parse(text);
   } catch {
