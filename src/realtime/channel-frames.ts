@@ -5,8 +5,8 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { ChannelDefinition } from "../contract/channel-definition.ts";
+import { requireShallowJson } from "../http/body.ts";
 import { toSvcError } from "../http/errors.ts";
-import { requireShallowJson } from "../kit/json-depth.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { decode, encodeMessage, encodeState, type Place, topicOf } from "./channel-codec.ts";
 import { type ChannelRates, channelLimits } from "./channel-limits.ts";

@@ -6,8 +6,8 @@
  */
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
+import { requireShallowJson } from "../http/body.ts";
 import { toSvcError } from "../http/errors.ts";
-import { requireShallowJson } from "../kit/json-depth.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { ChannelFrames, type ChannelServices } from "./channel-frames.ts";

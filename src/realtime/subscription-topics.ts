@@ -26,7 +26,7 @@ import type { ScopedRealtime } from "../crud/crud-types.ts";
 import { tableName } from "../crud/followed-tables.ts";
 import { relatedTables } from "../crud/related-arguments.ts";
 import { wireForms } from "../crud/wire-kinds.ts";
-import { requireShallowJson } from "../kit/json-depth.ts";
+import { requireShallowJson } from "../http/body.ts";
 import type { ApiKey } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { bucketOf, bucketTopic } from "./buckets.ts";

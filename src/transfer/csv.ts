@@ -4,7 +4,7 @@
  * Next hop: `sql/crud/csv_sql.sql` writes it, `import-batch.ts` reads it.
  */
 import type { ColumnDescription } from "../contract/crud.ts";
-import { requireShallowJson } from "../kit/json-depth.ts";
+import { requireShallowJson } from "../http/body.ts";
 
 const holdsJson = ({ kind, isArray }: ColumnDescription) => isArray || kind === "json" || kind === "vector";
 

@@ -2,8 +2,8 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { beforeAll, describe, expect, test } from "vitest";
+import { maxJsonDepth, requireShallowJson } from "../../src/http/body.ts";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
-import { maxJsonDepth, requireShallowJson } from "../../src/kit/json-depth.ts";
 import { createMcpServer } from "../../src/studio/mcp-server.ts";
 import { studio } from "../studio/test-studio.ts";
 import { database } from "../support/database.ts";

@@ -5,8 +5,8 @@
  * `../plugins/plugin-answers.ts` sends its answer, `../plugins/plugins.ts` lists the endpoints.
  */
 import type { Request, RequestHandler, Router } from "express";
+import { requireShallowJson } from "../../http/body.ts";
 import { exchangeOf } from "../../http/exchange.ts";
-import { requireShallowJson } from "../../kit/json-depth.ts";
 import { databaseError, sqlState } from "../../postgres/errors.ts";
 import { systemIdentity } from "../../postgres/identity.ts";
 import { hasCookies } from "../library-cookies.ts";
