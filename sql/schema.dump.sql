@@ -313,6 +313,7 @@ constraint user_email_check: CHECK ((email = lower(email)))
 constraint user_email_key: UNIQUE (email)
 constraint user_id_check: CHECK ((POSITION(('	'::text) IN (id)) = 0))
 constraint user_pkey: PRIMARY KEY (id)
+index user_email_beginning: auth."user" USING btree (email COLLATE "C")
 trigger advance_version: CREATE TRIGGER advance_version BEFORE UPDATE ON auth."user" FOR EACH ROW EXECUTE FUNCTION auth.advance_user_version()
 trigger copy_to_members: CREATE TRIGGER copy_to_members AFTER UPDATE OF name, email ON auth."user" FOR EACH ROW WHEN (((old.name IS DISTINCT FROM new.name) OR (old.email IS DISTINCT FROM new.email))) EXECUTE FUNCTION svc_private.copy_user()
 trigger notify_change: CREATE TRIGGER notify_change AFTER UPDATE ON auth."user" FOR EACH ROW WHEN ((old.updated_at IS DISTINCT FROM new.updated_at)) EXECUTE FUNCTION auth.notify_user_change()
@@ -13820,10 +13821,18 @@ AS $function$
   select u.id, u.email, u.name, u.email_verified, u.created_at,
          (select count(*) from auth.session s where s.user_id = u.id and s.expires_at > now()),
          array(select a.provider_id from auth.account a where a.user_id = u.id order by a.provider_id)
-    from auth."user" u
-   where (u.id = search or u.email >= lower(search) and starts_with(u.email, lower(search)))
-     and (next is null or u.email > next)
-   order by u.email
+    from (
+      (select true as by_id, o.* from auth."user" o where o.id = search and next is null)
+      union all
+      (select false, o.*
+         from auth."user" o
+        where o.email collate "C" >= lower(search)
+          and o.email collate "C" < lower(search) || chr(1114111)
+          and o.email collate "C" > coalesce(next, '')
+          and o.id <> search
+        order by o.email collate "C"
+        limit most)) as u
+   order by u.by_id desc, u.email collate "C"
    limit most
 $function$
 execute: svc_studio_read, svc_system

@@ -129,6 +129,49 @@ test("a look-up of organizations reads the rows of its page, among many", async 
   await client.query("rollback");
 });
 
+test("users by id or the beginning of their address, page by page; the one with the id is first", async () => {
+  const page = async (search: string, after: string | null = null) => {
+    const { people, next }: { people: Row[]; next: string | null } = await opened.ask("people", { search, after });
+    return { ids: people.map(({ id }) => id), next };
+  };
+  const first = await page("U1");
+  expect(first.ids).toHaveLength(42);
+  const whole = await page("u");
+  const rest = await page("u", whole.next);
+  expect([whole.ids.length, rest.ids.length]).toEqual([50, 50]);
+  expect(new Set([...whole.ids, ...rest.ids]).size).toBe(100);
+  expect((await page("u9")).ids).toEqual(["u9", ...count(90, 99).map((n) => `u${n}`)]);
+  expect((await page("u9%")).ids).toEqual([]);
+  // Fifty addresses that begin as this id do not hide its user.
+  await db.sql(`insert into auth."user" (id, name, email) values ('u', 'By id', 'z@example.com')`);
+  expect((await page("u")).ids[0]).toBe("u");
+  expect((await opened.ask("person", { id: "u" })).person.email).toBe("z@example.com");
+  await db.sql(`delete from auth."user" where id = 'u'`);
+});
+
+test("a look-up of users reads the rows of its page, among many", async () => {
+  await db.sql(`insert into auth."user" (id, name, email)
+    select 'more' || n, 'More', 'aaa' || n || '@example.com' from generate_series(1, 20000) n`);
+  await db.sql(`analyze auth."user"`);
+  const client = await db.connect("admin");
+  await client.query("begin");
+  for (const [search, next] of [
+    ["u9", null],
+    ["aaa7", "aaa71@example.com"],
+    ["", null],
+    ["more7", null],
+    ["nobody", null],
+  ]) {
+    await client.query("select * from svc_private.studio_people($1, $2, 51)", [search, next]);
+  }
+  const { rows } = await client.query(
+    `select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as read from pg_stat_xact_all_tables
+      where relid = 'auth."user"'::regclass`,
+  );
+  expect(rows[0].read).toBeLessThan(300);
+  await client.query("rollback");
+});
+
 describe("acts", () => {
   const act = (name: string, input: object) => opened.send("act", { act: name, ...input });
 
