@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -20,7 +20,7 @@ const undefinedOf = (names: string) => `{ ${names.replaceAll(/ |$/g, ": undefine
 const calls = [
   `client.query(api.notes.list, ${undefinedOf(lists)}, ${undefinedOf("signal timeoutMs retries")})`,
   `client.mutate(api.notes.create, { title: "x" }, ${undefinedOf("signal timeoutMs")})`,
-  `client.query(api.blog_posts.list, ${undefinedOf("select include limit")})`,
+  `client.query(api.blog_posts.list, ${undefinedOf("select include limit filters")})`,
   `client.upload(new Blob(), ${undefinedOf("name visibility id onStart onProgress signal retries")})`,
   `client.fetch("/x", ${undefinedOf("method headers body signal")})`,
   `createSvcClient({ api, baseUrl: "", ...${undefinedOf("auth timeoutMs fetch WebSocket")} })`,
@@ -33,38 +33,52 @@ const calls = [
   `workflow("w", { handler: async () => 1, ...${undefinedOf(workflows)} })`,
 ];
 
-test("options accept an explicit undefined", () => {
+const lines = [
+  'import { useMutation, useQuery, useUpload } from "../../../client/react/src/index.ts";',
+  'import { createAuthClient, createSvcClient } from "../../../client/sdk/src/index.ts";',
+  'import { createTestApp } from "../../../client/testing/src/index.ts";',
+  'import { createCrudFactory, workflow } from "../../../src/index.ts";',
+  'import { procedure } from "../../fixture/backend/index.ts";',
+  'import { notes } from "../../fixture/backend/schema.ts";',
+  'import { api as blog } from "../blog/api.ts";',
+  'import { api as fixture } from "../../fixture/web/svc/api.ts";',
+  "const api = { ...blog, ...fixture };",
+  'const client = createSvcClient({ api, baseUrl: "" });',
+  "const crud = createCrudFactory(procedure);",
+  "declare const start: Parameters<typeof createTestApp>[0];",
+  ...calls.map((call, at) => `export const _${at} = () => ${call};`),
+];
+const typeTests = ["related", "react", "tanstack-db", "client-api", "organizations"].map((name) => `${name}.test-d.ts`);
+/** What the compiler says with the option. */
+let complaints: string[];
+
+beforeAll(() => {
   const folder = mkdtempSync(join(root, "tests/types/.undefined-"));
   try {
-    const lines = [
-      'import { useMutation, useQuery, useUpload } from "../../../client/react/src/index.ts";',
-      'import { createAuthClient, createSvcClient } from "../../../client/sdk/src/index.ts";',
-      'import { createTestApp } from "../../../client/testing/src/index.ts";',
-      'import { createCrudFactory, workflow } from "../../../src/index.ts";',
-      'import { procedure } from "../../fixture/backend/index.ts";',
-      'import { notes } from "../../fixture/backend/schema.ts";',
-      'import { api as blog } from "../blog/api.ts";',
-      'import { api as fixture } from "../../fixture/web/svc/api.ts";',
-      "const api = { ...blog, ...fixture };",
-      'const client = createSvcClient({ api, baseUrl: "" });',
-      "const crud = createCrudFactory(procedure);",
-      "declare const start: Parameters<typeof createTestApp>[0];",
-      ...calls.map((call, at) => `export const _${at} = () => ${call};`),
-    ];
     writeFileSync(join(folder, "calls.ts"), lines.join("\n"));
     const compilerOptions = { exactOptionalPropertyTypes: true };
-    writeFileSync(
-      join(folder, "tsconfig.json"),
-      JSON.stringify({ extends: "../../../tsconfig.json", compilerOptions, include: [], files: ["calls.ts"] }),
-    );
+    const files = ["calls.ts", ...typeTests.map((name) => `../${name}`)];
+    const config = { extends: "../../../tsconfig.json", compilerOptions, include: [], files };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["--noEmit", "-p", folder, "--pretty", "false"], {
       encoding: "utf8",
     });
-    // The sources themselves are not compiled with this option by those who install the packages.
-    expect(stdout.split(/^(?=\S)/m).filter((text) => text.includes("calls.ts("))).toEqual([]);
+    complaints = stdout.split(/^(?=\S)/m);
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+/** The sources themselves are not compiled with this option by those who install the packages. */
+const about = (files: string[]) => complaints.filter((text) => files.some((name) => text.includes(`${name}(`)));
+
+test("options accept an explicit undefined", () => {
+  expect(about(["calls.ts"])).toEqual([]);
+});
+
+// Filters of a resource with relations, and groups of an aggregate, were `never` with the option.
+test("calls, hooks and collections have the same types as without it", () => {
+  expect(about(typeTests)).toEqual([]);
 });
 
 test("an undefined option is an absent one", () => {

@@ -12,7 +12,7 @@ export interface AggregateQuery<R extends Resource = Resource, Input = unknown, 
   readonly "~aggregate": R;
 }
 
-type Group<Input> = Input extends { groupBy?: readonly (infer G)[] } ? G : never;
+type Group<Input> = Input extends { groupBy?: readonly (infer G)[] | undefined } ? G : never;
 type Measure<Input> = Input extends { measures: readonly (infer M)[] } ? M : never;
 
 /** What `groupBy` takes. */

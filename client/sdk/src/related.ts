@@ -125,7 +125,7 @@ type OmitEach<T, K extends string> = T extends unknown ? Omit<T, K> : never;
 /** The arguments of a list or get that includes `I` and selects `S`. */
 export type ResourceInput<R extends Resource, Input, I, S> =
   | (OmitEach<NonNullable<Input>, "filters"> &
-      ("filters" extends keyof NonNullable<Input> ? { filters?: FiltersThrough<R> } : unknown) & {
+      ("filters" extends keyof NonNullable<Input> ? { filters?: FiltersThrough<R> | undefined } : unknown) & {
         /** Properties of each row. (Default: all that the resource shows) */
         select?: S | undefined;
         /** Relations by name: `true`, or what is wanted of them. (Default: none) */
@@ -190,4 +190,4 @@ export type FiltersOf<P extends Declared> = FiltersIn<TypesOf<P>["input"]>;
 /** The row of a list or get. */
 type RowOf<Output> = Output extends { data: (infer Row extends object)[] } ? Row : NonNullable<Output> & object;
 /** The filters of a list. */
-type FiltersIn<Input> = NonNullable<Input> extends { filters?: infer Filters } ? Filters : object;
+type FiltersIn<Input> = NonNullable<Input> extends { filters?: infer Filters } ? Exclude<Filters, undefined> : object;
