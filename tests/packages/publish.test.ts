@@ -157,6 +157,17 @@ describe("the packages", () => {
     expect(JSON.parse(await readFile(join(app, "package.json"), "utf8"))).not.toHaveProperty("overrides");
   });
 
+  // npm took the newest TanStack DB for the collections beside the one that the hooks name: their types did not fit.
+  test("leave TanStack DB to the binding that brings it", async () => {
+    const place = join(folder, "collections");
+    await mkdir(place);
+    await writeFile(join(place, "package.json"), "{}");
+    const archives = ["client", "tanstack-db"].map((name) => join(packages(), `svc-${name}-0.1.0.tgz`));
+    await run("npm", ["install", "--package-lock-only", ...archives, "@tanstack/react-db@0.5.11"], place);
+    const lock = JSON.parse(await readFile(join(place, "package-lock.json"), "utf8")).packages;
+    expect(Object.keys(lock).filter((path) => path.endsWith("/@tanstack/db"))).toEqual(["node_modules/@tanstack/db"]);
+  });
+
   test.each(["core", "client", "react", "tanstack-db", "testing", "studio", "dev", "documents"])(
     "@svc/%s is as npm and its tools expect a package",
     async (name) => {
