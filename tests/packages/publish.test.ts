@@ -2,22 +2,21 @@
  * The published packages from a user's view: packed, installed by npm outside the repository with the machine's own
  * Node, type-checked by the oldest and the newest supported TypeScript, and run.
  */
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 import { followTutorial } from "./follow-tutorial.ts";
 import { takeBuiltPage } from "./page-size.ts";
-import { otherVersions } from "./resolved-versions.ts";
+import { otherVersions, placesOf } from "./resolved-versions.ts";
+import { runIn } from "./run-in.ts";
 import { readTutorial } from "./tutorial.ts";
 import { serving, visit } from "./visit.ts";
 
-const execute = promisify(execFile);
 const db = database("template1");
 const viewDb = database("template1");
 const tutorialDb = database("template1");
@@ -58,16 +57,7 @@ const testDatabase = () =>
   );
 const node = () => join(app, "node_modules/.bin/node");
 
-/** Runs a command. @returns its output; a failure shows it too */
-async function run(command: string, args: string[], cwd = app, environment: NodeJS.ProcessEnv = env): Promise<string> {
-  try {
-    const { stdout, stderr } = await execute(command, args, { cwd, env: environment, maxBuffer: 1e8 });
-    return stdout + stderr;
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string };
-    throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`);
-  }
-}
+const run = (command: string, args: string[], cwd = app, environment = env) => runIn(cwd, command, args, environment);
 
 /**
  * The packed command, for `npx` in an empty folder. It uses the repository's dependencies: the tests of the application
@@ -164,8 +154,7 @@ describe("the packages", () => {
     await writeFile(join(place, "package.json"), "{}");
     const archives = ["client", "tanstack-db"].map((name) => join(packages(), `svc-${name}-0.1.0.tgz`));
     await run("npm", ["install", "--package-lock-only", ...archives, "@tanstack/react-db@0.5.11"], place);
-    const lock = JSON.parse(await readFile(join(place, "package-lock.json"), "utf8")).packages;
-    expect(Object.keys(lock).filter((path) => path.endsWith("/@tanstack/db"))).toEqual(["node_modules/@tanstack/db"]);
+    expect(await placesOf("@tanstack/db", place)).toEqual(["node_modules/@tanstack/db"]);
   });
 
   test.each(["core", "client", "react", "tanstack-db", "testing", "studio", "dev", "documents"])(

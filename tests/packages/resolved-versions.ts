@@ -24,6 +24,10 @@ function resolve(packages: Packages, place: string, name: string): Locked | unde
   }
 }
 
+/** Where npm puts the copies of a package. */
+export const placesOf = async (name: string, app: string): Promise<string[]> =>
+  Object.keys(await read(app)).filter((place) => place.endsWith(`node_modules/${name}`));
+
 /** @returns a line for each package that the application has in another version, or lacks */
 export async function otherVersions(app: string): Promise<string[]> {
   const [ours, theirs] = [await read(root), await read(app)];
