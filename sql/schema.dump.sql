@@ -255,7 +255,7 @@ composite kept double precision, terms text[], weights double precision[]
 usage: svc_anonymous, svc_authenticated, svc_system
 
 -- type svc_private.search_query
-composite table_id integer, group_id integer, places integer[], bits integer, width integer, documents double precision, average double precision, k1 double precision, b double precision, terms text[], weights double precision[], lows bigint[], highs bigint[], term_of integer[], tops double precision[], addends double precision[], keys bigint[], counts bigint[]
+composite table_id integer, group_id integer, places integer[], bits integer, width integer, documents double precision, average double precision, k1 double precision, b double precision, terms text[], weights double precision[], lows bigint[], highs bigint[], term_of integer[], tops double precision[], addends double precision[], keys bigint[], counts bigint[], field_weights integer[]
 usage: svc_anonymous, svc_authenticated, svc_system
 
 -- type svc_private.search_row
@@ -8431,7 +8431,8 @@ CREATE OR REPLACE FUNCTION svc_private.explain_match(target text, fields text[],
  SET search_path TO ''
 AS $function$
   with indexed as (
-    select t.id, t.definition, jsonb_array_length(t.definition -> 'fields') as width from svc_private.search_tables t where t.name = explain_match.target
+    select t.id, t.definition, jsonb_array_length(t.definition -> 'fields') as width, svc_private.field_weights(t.definition) as weights
+      from svc_private.search_tables t where t.name = explain_match.target
   ), searched as (
     select svc_private.search_group_id(i.id, explain_match.corpus, explain_match.visibility, explain_match.owner) as id
       from indexed i
@@ -8443,22 +8444,24 @@ AS $function$
     select sum(t.documents)::bigint as documents,
            greatest(sum((select sum(t.lengths[p.place]) from place p)) / nullif(sum(t.documents), 0), 1)::double precision as average
       from svc_private.search_totals t join searched s on s.id = t.group_id
+  ), ending as (
+    select e.term, 1 / sqrt(count(*) over ()) as n
+      from searched s cross join indexed i
+     cross join lateral svc_private.search_endings(
+       s.id, i.width, svc_private.search_begun(explain_match.query, explain_match.prefix), 32) as e
   ), asked as (
-    select t.term, count(*) as n
+    select t.term, count(*) as n, sum(t.n) / count(*) as share
       from (
-        select t.term collate "C"
+        select t.term collate "C", 1::double precision as n
           from indexed i
          cross join lateral svc_private.search_words(explain_match.query) as word
          cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
         union all
-        select e.term collate "C"
-          from searched s cross join indexed i
-         cross join lateral svc_private.search_endings(
-           s.id, i.width, svc_private.search_begun(explain_match.query, explain_match.prefix), 32) as e
+        select e.term collate "C", e.n from ending e
       ) as t
      group by 1
   ), weighed as (
-    select a.term, a.n, df.holding, ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5))::double precision as idf
+    select a.term, a.n, df.holding, a.share * ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5)) as idf
       from asked a cross join total cross join lateral (
         select sum(c.documents)::bigint as holding
           from searched s cross join indexed i
@@ -8479,9 +8482,10 @@ AS $function$
      cross join lateral (
        -- As in svc_private.score_documents().
        select coalesce(
-           (select sum(o & 4294967295) filter (where 1 + ((o >> 32) & 15) in (select p.place from place p))::bigint
+           (select sum((o & 4294967295) * coalesce(i.weights[1 + ((o >> 32) & 15)], 1))
+                     filter (where 1 + ((o >> 32) & 15) in (select p.place from place p))::bigint
               from unnest(d.others) as o where o >> 36 = u.at having count(*) > 0),
-           case when (u.key >> 8) & (select bit_or(1 << (p.place - 1)) from place p) <> 0 then ((u.key & 255) >> 5) + 1 end
+           (select (((u.key & 255) >> 5) + 1) * coalesce(i.weights[p.place], 1) from place p where (u.key >> 8) & (1 << (p.place - 1)) <> 0)
          ) as tf
      ) as f
      where d.table_id = i.id and d.row_id = any (explain_match.row_ids) and u.key between k.low and k.low | (1 << (8 + i.width)) - 1
@@ -8534,6 +8538,26 @@ AS $function$
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: The terms that texts add to a query, with their weights. Part of svc_private.select_matches(). Definer: the functions for splitting and stemming are internal; it reads no table.
+
+-- function svc_private.field_weights(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.field_weights(definition jsonb)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if definition #> '{bm25,weights}' is null then  -- a statement would cost each search its time
+    return null;
+  end if;
+  return array(
+    select w.weight::integer
+      from jsonb_array_elements_text(definition #> '{bm25,weights}') with ordinality as w (weight, place) order by w.place
+  );
+end
+$function$
+execute: svc_system
+comment: How much a word of each field of a searchable table counts; null: alike.
 
 -- function svc_private.fill_member(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.fill_member()
@@ -11140,7 +11164,7 @@ begin
         union all
         select f.term collate "C", f.weight from unnest(feedback.terms, feedback.weights) as f (term, weight)
         union all
-        select ending collate "C", kept from unnest(endings) as ending
+        select ending collate "C", kept / sqrt(cardinality(endings)) from unnest(endings) as ending
       ) as t
      group by 1
   ), class as materialized (
@@ -11164,14 +11188,20 @@ begin
      order by weight desc, term
      limit most_terms
   ), bounded as (
-    -- When not all fields are chosen, a class gives an upper bound of the frequencies, and says nothing of lengths.
+    -- When not all fields are chosen, a class gives an upper bound of the frequencies, and says nothing of lengths. A
+    -- posting in several fields has at most the frequency of its class, all of it in the field that counts most.
     select w.number, c.postings, c.key,
-           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b)
+           (1 + 1e-9) * w.weight * f.heaviest * r.most / (f.heaviest * r.most + k1 * (1 - b)
              + k1 * b / average * greatest(r.most, case when is_whole then r.shortest end)) as top,
-           w.weight * r.fewest / (r.fewest + k1 * (1 - b)
+           w.weight * f.usual * r.fewest / (f.usual * r.fewest + k1 * (1 - b)
              + k1 * b / average * case when is_whole then (r.shortest + r.longest) / 2 else average end) as addend
       from weighed w join class c using (term)
      cross join lateral svc_private.search_reach((c.key & 255)::integer) as r
+     cross join lateral (
+       select coalesce(max(u.weight), 1)::double precision as heaviest, coalesce(avg(u.weight), 1)::double precision as usual
+         from unnest(searched.field_weights) with ordinality as u (weight, place)
+        where (c.key >> 8) & searched.bits & (1 << (u.place - 1)::integer) <> 0
+     ) as f
      order by number, top desc, key
   ), terms as (
     select array_agg(term) as terms, array_agg(weight) as weights, array_agg(low) as lows, array_agg(low | rest) as highs
@@ -12184,6 +12214,8 @@ AS $function$
 declare
   bits constant integer := asked.bits;
   fields constant bigint := (1 << asked.width) - 1;
+  field_weights constant integer[] := asked.field_weights;  -- null: all fields count alike
+  powers constant bigint[] := '{1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768}';  -- the bit of each field
   fixed constant double precision := asked.k1 * (1 - asked.b);
   slope constant double precision := asked.k1 * asked.b / asked.average;
 begin
@@ -12210,9 +12242,12 @@ begin
             select case
                 when (k.key >> 8) & bits = 0 then 0
                 -- The key tells the frequency: one field, and a class of 1, 2, 3 or 4.
-                when k.key & 128 = 0 and ((k.key >> 8) & fields) & (((k.key >> 8) & fields) - 1) = 0 then ((k.key & 255) >> 5) + 1
+                when k.key & 128 = 0 and ((k.key >> 8) & fields) & (((k.key >> 8) & fields) - 1) = 0 then
+                  (((k.key & 255) >> 5) + 1)
+                    * case when field_weights is null then 1 else field_weights[width_bucket((k.key >> 8) & fields, powers)] end
                 else (
-                  select sum(o & 4294967295) from unnest(d.others) as o
+                  select sum((o & 4294967295) * case when field_weights is null then 1 else field_weights[1 + ((o >> 32) & 15)::integer] end)
+                    from unnest(d.others) as o
                    where o >> 36 = width_bucket(q.high, x.keys) and bits & (1 << ((o >> 32) & 15)::integer) <> 0
                 )
               end::double precision as tf
@@ -12519,6 +12554,7 @@ begin
   constants := svc_private.search_constants(definition);
   searched.k1 := constants.k1;
   searched.b := constants.b;
+  searched.field_weights := svc_private.field_weights(definition);
 
   searched.group_id := svc_private.search_group_id(
     searched.table_id, search_group.corpus, search_group.visibility, search_group.owner_id);

@@ -1,6 +1,6 @@
 -- Explains the keyword score of a row, term by term: `svc search --explain` (src/cli/search.ts). For operators only,
 -- because it answers for any owner. The addends are those of svc_private.find_matches(), whose header defines them;
--- their sum is the score.
+-- their sum is the score. The rarity (idf) of a word that a prefix was completed to is that of its share.
 
 create or replace function svc_private.explain_match(
   target text,
@@ -21,7 +21,8 @@ stable
 set search_path = ''
 as $$
   with indexed as (
-    select t.id, t.definition, jsonb_array_length(t.definition -> 'fields') as width from svc_private.search_tables t where t.name = explain_match.target
+    select t.id, t.definition, jsonb_array_length(t.definition -> 'fields') as width, svc_private.field_weights(t.definition) as weights
+      from svc_private.search_tables t where t.name = explain_match.target
   ), searched as (
     select svc_private.search_group_id(i.id, explain_match.corpus, explain_match.visibility, explain_match.owner) as id
       from indexed i
@@ -33,22 +34,24 @@ as $$
     select sum(t.documents)::bigint as documents,
            greatest(sum((select sum(t.lengths[p.place]) from place p)) / nullif(sum(t.documents), 0), 1)::double precision as average
       from svc_private.search_totals t join searched s on s.id = t.group_id
+  ), ending as (
+    select e.term, 1 / sqrt(count(*) over ()) as n
+      from searched s cross join indexed i
+     cross join lateral svc_private.search_endings(
+       s.id, i.width, svc_private.search_begun(explain_match.query, explain_match.prefix), 32) as e
   ), asked as (
-    select t.term, count(*) as n
+    select t.term, count(*) as n, sum(t.n) / count(*) as share
       from (
-        select t.term collate "C"
+        select t.term collate "C", 1::double precision as n
           from indexed i
          cross join lateral svc_private.search_words(explain_match.query) as word
          cross join lateral svc_private.search_terms(word, (i.definition ->> 'language')::regconfig) as t (term)
         union all
-        select e.term collate "C"
-          from searched s cross join indexed i
-         cross join lateral svc_private.search_endings(
-           s.id, i.width, svc_private.search_begun(explain_match.query, explain_match.prefix), 32) as e
+        select e.term collate "C", e.n from ending e
       ) as t
      group by 1
   ), weighed as (
-    select a.term, a.n, df.holding, ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5))::double precision as idf
+    select a.term, a.n, df.holding, a.share * ln(1 + (total.documents - df.holding + 0.5) / (df.holding + 0.5)) as idf
       from asked a cross join total cross join lateral (
         select sum(c.documents)::bigint as holding
           from searched s cross join indexed i
@@ -69,9 +72,10 @@ as $$
      cross join lateral (
        -- As in svc_private.score_documents().
        select coalesce(
-           (select sum(o & 4294967295) filter (where 1 + ((o >> 32) & 15) in (select p.place from place p))::bigint
+           (select sum((o & 4294967295) * coalesce(i.weights[1 + ((o >> 32) & 15)], 1))
+                     filter (where 1 + ((o >> 32) & 15) in (select p.place from place p))::bigint
               from unnest(d.others) as o where o >> 36 = u.at having count(*) > 0),
-           case when (u.key >> 8) & (select bit_or(1 << (p.place - 1)) from place p) <> 0 then ((u.key & 255) >> 5) + 1 end
+           (select (((u.key & 255) >> 5) + 1) * coalesce(i.weights[p.place], 1) from place p where (u.key >> 8) & (1 << (p.place - 1)) <> 0)
          ) as tf
      ) as f
      where d.table_id = i.id and d.row_id = any (explain_match.row_ids) and u.key between k.low and k.low | (1 << (8 + i.width)) - 1

@@ -35,7 +35,7 @@ begin
         union all
         select f.term collate "C", f.weight from unnest(feedback.terms, feedback.weights) as f (term, weight)
         union all
-        select ending collate "C", kept from unnest(endings) as ending
+        select ending collate "C", kept / sqrt(cardinality(endings)) from unnest(endings) as ending
       ) as t
      group by 1
   ), class as materialized (
@@ -59,14 +59,20 @@ begin
      order by weight desc, term
      limit most_terms
   ), bounded as (
-    -- When not all fields are chosen, a class gives an upper bound of the frequencies, and says nothing of lengths.
+    -- When not all fields are chosen, a class gives an upper bound of the frequencies, and says nothing of lengths. A
+    -- posting in several fields has at most the frequency of its class, all of it in the field that counts most.
     select w.number, c.postings, c.key,
-           (1 + 1e-9) * w.weight * r.most / (r.most + k1 * (1 - b)
+           (1 + 1e-9) * w.weight * f.heaviest * r.most / (f.heaviest * r.most + k1 * (1 - b)
              + k1 * b / average * greatest(r.most, case when is_whole then r.shortest end)) as top,
-           w.weight * r.fewest / (r.fewest + k1 * (1 - b)
+           w.weight * f.usual * r.fewest / (f.usual * r.fewest + k1 * (1 - b)
              + k1 * b / average * case when is_whole then (r.shortest + r.longest) / 2 else average end) as addend
       from weighed w join class c using (term)
      cross join lateral svc_private.search_reach((c.key & 255)::integer) as r
+     cross join lateral (
+       select coalesce(max(u.weight), 1)::double precision as heaviest, coalesce(avg(u.weight), 1)::double precision as usual
+         from unnest(searched.field_weights) with ordinality as u (weight, place)
+        where (c.key >> 8) & searched.bits & (1 << (u.place - 1)::integer) <> 0
+     ) as f
      order by number, top desc, key
   ), terms as (
     select array_agg(term) as terms, array_agg(weight) as weights, array_agg(low) as lows, array_agg(low | rest) as highs

@@ -18,6 +18,8 @@ as $$
 declare
   bits constant integer := asked.bits;
   fields constant bigint := (1 << asked.width) - 1;
+  field_weights constant integer[] := asked.field_weights;  -- null: all fields count alike
+  powers constant bigint[] := '{1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768}';  -- the bit of each field
   fixed constant double precision := asked.k1 * (1 - asked.b);
   slope constant double precision := asked.k1 * asked.b / asked.average;
 begin
@@ -44,9 +46,12 @@ begin
             select case
                 when (k.key >> 8) & bits = 0 then 0
                 -- The key tells the frequency: one field, and a class of 1, 2, 3 or 4.
-                when k.key & 128 = 0 and ((k.key >> 8) & fields) & (((k.key >> 8) & fields) - 1) = 0 then ((k.key & 255) >> 5) + 1
+                when k.key & 128 = 0 and ((k.key >> 8) & fields) & (((k.key >> 8) & fields) - 1) = 0 then
+                  (((k.key & 255) >> 5) + 1)
+                    * case when field_weights is null then 1 else field_weights[width_bucket((k.key >> 8) & fields, powers)] end
                 else (
-                  select sum(o & 4294967295) from unnest(d.others) as o
+                  select sum((o & 4294967295) * case when field_weights is null then 1 else field_weights[1 + ((o >> 32) & 15)::integer] end)
+                    from unnest(d.others) as o
                    where o >> 36 = width_bucket(q.high, x.keys) and bits & (1 << ((o >> 32) & 15)::integer) <> 0
                 )
               end::double precision as tf

@@ -42,6 +42,7 @@ begin
   constants := svc_private.search_constants(definition);
   searched.k1 := constants.k1;
   searched.b := constants.b;
+  searched.field_weights := svc_private.field_weights(definition);
 
   searched.group_id := svc_private.search_group_id(
     searched.table_id, search_group.corpus, search_group.visibility, search_group.owner_id);

@@ -11,13 +11,16 @@ import type { RagScope } from "../contract/search.ts";
 import { describeColumns } from "../crud/columns.ts";
 import { isCaller, readsOwn } from "../crud/rls.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { checkOptions, must, number, type ShapeOf } from "../kit/options.ts";
+import { checkOptions, integer, must, number, type ShapeOf } from "../kit/options.ts";
 import { tableConfig } from "../kit/table-config.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
 export interface SearchableOptions {
-  /** Text columns for keyword search, 1 to 16. */
-  fields: AnyPgColumn[];
+  /**
+   * Text columns for keyword search, 1 to 16. `{ column: t.title, weight: 3 }`: a word of the title counts as three of other
+   * fields; weights are 1 to 10. (Default: 1)
+   */
+  fields: (AnyPgColumn | WeightedField)[];
   /** PostgreSQL text search configuration that stems their words. (Default: `english`) */
   language?: string;
   /** Text column with the name of the row's collection. (Default: all rows are in the corpus `default`) */
@@ -44,6 +47,12 @@ export interface SearchableOptions {
   bm25?: { k1?: number; b?: number };
 }
 
+/** A field of which a word counts as `weight` words of other fields. */
+export interface WeightedField {
+  column: AnyPgColumn;
+  weight: number;
+}
+
 type Visibility = RagScope["visibility"];
 
 /** A declared table, as searches need it. */
@@ -64,8 +73,8 @@ export interface SearchTable {
   always: Visibility | null;
   /** Those that rows may have. */
   visibilities: Visibility[];
-  /** Constants of BM25 that differ from the default. */
-  bm25: { k1?: number | undefined; b?: number | undefined } | null;
+  /** Constants of BM25 that differ from the default, and the weights of the fields if they differ. */
+  bm25: { k1?: number | undefined; b?: number | undefined; weights?: number[] | undefined } | null;
   /** Dimensions of the vector columns, by name; null for a column that takes any. */
   vectors: Map<string, number | null>;
 }
@@ -76,6 +85,13 @@ const textColumn = anyColumn.refine(
   "must be a text column: make it text()",
 );
 const someFields = must("1 to 16 columns, such as [t.title, t.body]");
+const weightedField = z.strictObject({ column: textColumn, weight: integer(1, 10) } satisfies ShapeOf<WeightedField>);
+const hasWeight = (given: unknown): given is WeightedField =>
+  typeof given === "object" && given !== null && !is(given, PgColumn);
+const field = z
+  .custom<AnyPgColumn | WeightedField>()
+  .transform((given) => (hasWeight(given) ? given : { column: given, weight: 1 }))
+  .pipe(weightedField);
 const languageRule = must(
   "a text search configuration, such as english, german or simple: select cfgname from pg_ts_config",
 );
@@ -87,7 +103,7 @@ const somePolicy = z.custom<PgPolicy>((value) => is(value, PgPolicy), policiesRu
 
 const optionsSchema = z
   .strictObject({
-    fields: z.array(textColumn, someFields).min(1, someFields).max(16, someFields),
+    fields: z.array(field, someFields).min(1, someFields).max(16, someFields),
     language: z
       .string(languageRule)
       .regex(/^[a-z_][a-z0-9_.]*$/, languageRule)
@@ -145,21 +161,22 @@ export const onlyCorpus = "default";
  *   visibility: t.visibility, owner: t.userId })]
  */
 export function searchable(options: SearchableOptions): PgPolicy[] {
-  const {
-    fields,
-    language,
-    corpus,
-    visibility,
-    owner,
-    readers,
-    bm25 = null,
-  } = checkOptions("searchable", optionsSchema, options);
+  const { fields, language, corpus, visibility, owner, readers, bm25 } = checkOptions(
+    "searchable",
+    optionsSchema,
+    options,
+  );
   const always = typeof visibility === "string" ? visibility : null;
   const column = typeof visibility === "string" ? undefined : visibility;
   const visibilities = visibilitiesOf(visibility);
   const policies = readers ?? policiesOf(column, visibilities, owner);
   const names = { corpus: corpus?.name ?? null, visibility: column?.name ?? null, owner: owner?.name ?? null };
-  const declared = { fields: fields.map(({ name }) => name), language, ...names, always, visibilities, bm25 };
+  const weights = fields.some(({ weight }) => weight !== 1) ? fields.map(({ weight }) => weight) : undefined;
+  const declared = {
+    fields: fields.map(({ column }) => column.name),
+    ...{ language, ...names, always, visibilities },
+    bm25: bm25 || weights ? { ...bm25, weights } : null,
+  };
   declarations.set(policies[0] as PgPolicy, declared);
   return policies;
 }

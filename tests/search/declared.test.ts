@@ -174,13 +174,14 @@ test("the migration holds one policy for each visibility that rows may have", as
   expect(policies("notices")).toEqual(["select_public", "select_shared"]);
 });
 
-test("constants of BM25 reach the database where they are declared", async () => {
+test("constants of BM25 and weights of fields reach the database where they are declared", async () => {
   const constants = await db.sql(
-    "select t.name, c.k1, c.b from svc_private.search_tables t, svc_private.search_constants(t.definition) as c",
+    `select t.name, c.k1, c.b, svc_private.field_weights(t.definition) as weights
+       from svc_private.search_tables t, svc_private.search_constants(t.definition) as c`,
   );
   const of = (table: Table) => constants.find(({ name }) => name === `"public"."${table}"`);
-  expect(of("bulletins")).toMatchObject({ k1: 1.5, b: 0.75 });
-  expect(of("papers")).toMatchObject({ k1: 1.2, b: 0.75 });
+  expect(of("bulletins")).toMatchObject({ k1: 1.5, b: 0.75, weights: [3] });
+  expect(of("papers")).toMatchObject({ k1: 1.2, b: 0.75, weights: null });
 });
 
 test("events about rows that are private without exception go to their owners alone", () => {
@@ -222,7 +223,7 @@ describe("a declaration is refused", () => {
     [
       "with a misspelt field",
       { fields: [...fields, undefined], owner: t.userId },
-      "fields[1]: must be a column of the table",
+      "fields[1].column: must be a column of the table",
     ],
     [
       "with an option that there is not",
@@ -244,6 +245,16 @@ describe("a declaration is refused", () => {
       "with a constant out of range",
       { fields, owner: t.userId, bm25: { b: 2 } },
       "bm25.b: must be a number from 0 to 1",
+    ],
+    [
+      "with a weight out of range",
+      { fields: [{ column: t.body, weight: 0 }], owner: t.userId },
+      "fields[0].weight: must be a whole number from 1 to 10",
+    ],
+    [
+      "with a weight and no column",
+      { fields: [{ column: undefined, weight: 3 }], owner: t.userId },
+      "fields[0].column: must be a column of the table",
     ],
   ] as const)("%s", ([, options, named]) => {
     expect(() => searchable(options as never)).toThrow(named);

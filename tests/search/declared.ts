@@ -27,9 +27,9 @@ const manuals = pgTable("manuals", columns, (t) =>
   searchable({ fields: [t.title], corpus: t.corpus, visibility: "shared", owner: t.userId }),
 );
 
-/** Every row is public, without an owner. */
+/** Every row is public, without an owner; a word of a title counts three times. */
 const bulletins = pgTable("bulletins", columns, (t) =>
-  searchable({ fields: [t.title], language: "simple", visibility: "public", bm25: { k1: 1.5 } }),
+  searchable({ fields: [{ column: t.title, weight: 3 }], language: "simple", visibility: "public", bm25: { k1: 1.5 } }),
 );
 
 /** Rows are never private, so they need no owner. */

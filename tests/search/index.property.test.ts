@@ -18,8 +18,23 @@ interface Row {
 }
 
 /** The expected scores of rows. Words of the test are their own stems. */
-const reference = (rows: Row[], fields: ("title" | "body")[], query: string[]) =>
-  bm25(new Map(rows.map((row) => [row.id, fields.map((field) => row[field]).join(" ")])), query);
+function reference(rows: Row[], fields: ("title" | "body")[], query: string[], weights: [number, number] | null) {
+  const texts = (times: (field: "title" | "body") => number) =>
+    new Map(rows.map((row) => [row.id, fields.map((field) => `${row[field]} `.repeat(times(field))).join(" ")]));
+  const [title, body] = weights ?? [1, 1];
+  return bm25(
+    texts(() => 1),
+    query,
+    texts((field) => ({ title, body })[field]),
+  );
+}
+
+/** How much a word of a title and of a body counts, as `searchable` declares it. */
+const weigh = (weights: [number, number] | null) =>
+  db.sql(
+    `update svc_private.search_tables set definition = (definition - 'bm25') || $1 where name = '"public"."pages"'`,
+    [JSON.stringify(weights ? { bm25: { weights } } : {})],
+  );
 
 const text = (maxLength: number) => fc.array(fc.constantFrom(...words), { maxLength }).map((all) => all.join(" "));
 const step = fc.oneof(
@@ -33,36 +48,46 @@ test("after any writes, every search scores as BM25 over the rows that are there
   const query = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 5 });
   const fields = fc.constantFrom<("title" | "body")[]>(["title"], ["body"], ["title", "body"]);
   const steps = fc.array(step, { minLength: 1, maxLength: 25 });
+  const weight = fc.constantFrom<[number, number] | null>(null, [3, 1], [1, 2], [10, 1]);
   await fc.assert(
-    fc.asyncProperty(steps, query, fields, fc.integer({ min: 1, max: 8 }), async (todo, asked, chosen, wanted) => {
-      await db.sql("delete from pages");
-      for (const one of todo) {
-        const rows = await db.sql<Row>("select id from pages order by id");
-        const id = "place" in one ? rows[one.place % Math.max(rows.length, 1)]?.id : undefined;
-        if (one.kind === "insert") {
-          await addPages(db, [{ userId: "ann", title: one.title, body: one.body, visibility: "public" }]);
-        } else if (one.kind === "update") {
-          await db.sql("update pages set title = $2, body = $3 where id = $1", [id, one.title, one.body]);
-        } else if (one.kind === "move") {
-          await db.sql(
-            "update pages set corpus = case corpus when 'default' then 'other' else 'default' end where id = $1",
-            [id],
-          );
-        } else await db.sql("delete from pages where id = $1", [id]);
-      }
-      const rows = await db.sql<Row>("select id, title, body from pages where corpus = 'default'");
-      const expected = reference(rows, chosen, asked);
-      const found = await db.sql<{ row_id: string; score: number }>(
-        `select row_id, score from svc_private.find_matches('"public"."pages"', $1, $2, 'default', 'public', null, $3) as m,
+    fc.asyncProperty(
+      steps,
+      query,
+      fields,
+      weight,
+      fc.integer({ min: 1, max: 8 }),
+      async (todo, asked, chosen, weights, wanted) => {
+        await db.sql("delete from pages");
+        await weigh(weights);
+        for (const one of todo) {
+          const rows = await db.sql<Row>("select id from pages order by id");
+          const id = "place" in one ? rows[one.place % Math.max(rows.length, 1)]?.id : undefined;
+          if (one.kind === "insert") {
+            await addPages(db, [{ userId: "ann", title: one.title, body: one.body, visibility: "public" }]);
+          } else if (one.kind === "update") {
+            await db.sql("update pages set title = $2, body = $3 where id = $1", [id, one.title, one.body]);
+          } else if (one.kind === "move") {
+            await db.sql(
+              "update pages set corpus = case corpus when 'default' then 'other' else 'default' end where id = $1",
+              [id],
+            );
+          } else await db.sql("delete from pages where id = $1", [id]);
+        }
+        const rows = await db.sql<Row>("select id, title, body from pages where corpus = 'default'");
+        const expected = reference(rows, chosen, asked, weights);
+        const found = await db.sql<{ row_id: string; score: number }>(
+          `select row_id, score from svc_private.find_matches('"public"."pages"', $1, $2, 'default', 'public', null, $3) as m,
                 unnest(m.row_ids, m.scores) as u (row_id, score)`,
-        [chosen, asked.join(" "), wanted],
-      );
-      const best = [...expected.values()].sort((a, b) => b - a).slice(0, wanted);
-      expect(found.map(({ score }) => score.toFixed(9))).toEqual(best.map((score) => score.toFixed(9)));
-      for (const { row_id, score } of found) expect(score).toBeCloseTo(expected.get(row_id) ?? -1, 9);
-    }),
+          [chosen, asked.join(" "), wanted],
+        );
+        const best = [...expected.values()].sort((a, b) => b - a).slice(0, wanted);
+        expect(found.map(({ score }) => score.toFixed(9))).toEqual(best.map((score) => score.toFixed(9)));
+        for (const { row_id, score } of found) expect(score).toBeCloseTo(expected.get(row_id) ?? -1, 9);
+      },
+    ),
     { numRuns: runs },
   );
+  await weigh(null);
 });
 
 test("writers at the same time neither wait for each other nor miscount", async () => {
@@ -120,7 +145,7 @@ test("the best ten are the first ten of all, although most matches are never loo
   // Word n occurs in about every n-th page: common words and rare ones.
   await db.sql(`
     insert into pages (user_id, title, body, visibility)
-    select 'ann', 'page', (
+    select 'ann', 'page' || case when p % 97 = 0 then ' w31 w2' else '' end, (
              select coalesce(string_agg(repeat('w' || n || ' ', 1 + (p * n) % 3), ' '), '')
                from unnest(array[1, 2, 3, 7, 31, 101, 499, 997]) as n where hashint4(p * 1000 + n) % n = 0
            ) || repeat('filler ', abs(hashint4(p)) % 40), 'public'
@@ -132,18 +157,15 @@ test("the best ten are the first ten of all, although most matches are never loo
               unnest(m.row_ids, m.scores) as u (row_id, score)`,
       [query, wanted],
     );
-  for (const query of [
-    "w1 w997",
-    "w2 w3 w101",
-    "w1 w2 w3 w7 w31 w101 w499 w997",
-    "w499 w1",
-    "w31 page filler",
-    "w2 w3",
-  ]) {
-    const all = await find(query, null);
-    expect(all.length).toBeGreaterThan(1_000);
-    const scores = (rows: { score: number }[]) => rows.map(({ score }) => score.toFixed(9));
-    for (const wanted of [1, 10, 50]) expect(scores(await find(query, wanted))).toEqual(scores(all.slice(0, wanted)));
+  const queries = ["w1 w997", "w2 w3 w101", "w1 w2 w3 w7 w31 w101 w499 w997", "w499 w1", "w31 page filler", "w2 w3"];
+  for (const weights of [[5, 1], [1, 3], null] as ([number, number] | null)[]) {
+    await weigh(weights);
+    for (const query of queries) {
+      const all = await find(query, null);
+      expect(all.length).toBeGreaterThan(1_000);
+      const scores = (rows: { score: number }[]) => rows.map(({ score }) => score.toFixed(9));
+      for (const wanted of [1, 10, 50]) expect(scores(await find(query, wanted))).toEqual(scores(all.slice(0, wanted)));
+    }
   }
 
   // Of 4,000 matching pages, filters admit a few, none of which is among the first thousands.

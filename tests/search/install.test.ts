@@ -201,7 +201,7 @@ test("in English a plural in lower case finds its acronym, and short names that 
   expect(Object.keys(await find("1990s"))).toEqual([]);
 });
 
-test("a table declares the constants of BM25, and is not indexed again when they change", async () => {
+test("a table declares the constants of BM25 and how much a field counts, and is not indexed again when they change", async () => {
   const { install, find } = await searched("constants", "simple", [
     "crane crane crane",
     "crane",
@@ -221,6 +221,9 @@ test("a table declares the constants of BM25, and is not indexed again when they
   expect(await find("crane")).toEqual({ 1: score(2, 0, 3, 3), 2: score(2, 0, 1, 1), 3: score(2, 0, 1, 6) });
   await install({ bm25: { k1: 0 } });
   expect(await find("crane")).toEqual({ 1: score(0, 0.75, 3, 3), 2: score(0, 0.75, 1, 1), 3: score(0, 0.75, 1, 6) });
+  await install({ bm25: { weights: [2] } });
+  const twice = { 1: score(1.2, 0.75, 6, 3), 2: score(1.2, 0.75, 2, 1), 3: score(1.2, 0.75, 2, 6) };
+  expect(await find("crane")).toEqual(twice);
   expect(await documents()).toEqual(indexed);
 });
 
