@@ -48,7 +48,7 @@ export interface SearchableOptions {
 }
 
 /** A field of which a word counts as `weight` words of other fields. */
-export interface WeightedField {
+interface WeightedField {
   column: AnyPgColumn;
   weight: number;
 }
