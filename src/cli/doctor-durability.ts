@@ -1,4 +1,7 @@
-/** Checks of `svc doctor`: settings under which PostgreSQL can lose committed data, and old backups. Next hop: `doctor.ts`. */
+/**
+ * Checks of `svc doctor`: settings under which PostgreSQL can lose committed data, old backups, and clocks that differ.
+ * Next hop: `doctor.ts`.
+ */
 import type pg from "pg";
 import type { Finding } from "./doctor-connections.ts";
 
@@ -37,4 +40,21 @@ export async function examineBackups(pool: Pick<pg.Pool, "query">): Promise<Find
       text: `The last backup is ${Math.round(age / day)} days old.\n  See why svc db backup did not run.`,
     },
   ];
+}
+
+/** In milliseconds. */
+const largestDifference = 10_000;
+
+/** Sessions and JWTs end by the clocks of both. @param now this machine's. (Default: the system's) */
+export async function examineClock(pool: Pick<pg.Pool, "query">, now = Date.now): Promise<Finding[]> {
+  const before = now();
+  const { rows } = await pool.query<{ now: Date }>("select clock_timestamp() as now");
+  const after = now();
+  const ahead = (rows[0]?.now.getTime() ?? 0) - (before + after) / 2;
+  if (Math.abs(ahead) - (after - before) / 2 < largestDifference) return [];
+  const seconds = Math.round(Math.abs(ahead) / 1_000).toLocaleString("en");
+  const text =
+    `PostgreSQL's clock is ${seconds} s ${ahead > 0 ? "ahead of" : "behind"} this machine's: sessions and tokens end at wrong times, ` +
+    "and a sign-in may be refused.\n  Set both clocks by NTP.";
+  return [{ kind: "wrong", text }];
 }

@@ -24,7 +24,7 @@ import {
   examineWrites,
   type Finding,
 } from "./doctor-connections.ts";
-import { examineBackups, forgetful } from "./doctor-durability.ts";
+import { examineBackups, examineClock, forgetful } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { examineCollation, examineOldTransactions, examineSchema, examineTriggers } from "./doctor-schema.ts";
 import { examineKept, examineRoles, examineWork } from "./doctor-work.ts";
@@ -97,6 +97,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, async () => report.add(examineReplication(await replicationState(pools.system))));
       await report.check(null, async () => {
         report.add(await examineWrites(pools.system));
+        report.add(await examineClock(pools.system));
         const missing = await describeMissingFolder(config.storage, createDriver(config.storage), pools.system);
         if (missing) report.note("wrong", missing);
         if (config.database) {

@@ -137,7 +137,8 @@ const refusals: Record<string, string> = {
     "Check the password. Logins that `svc migrate` creates have none until the administrator sets one: " +
     "alter role LOGIN password '…'.",
   "53300":
-    "All of the server's connections are taken: raise max_connections, let processes open fewer (`pool` in svc.config.ts), or " +
+    "All connections are taken: raise max_connections, or the limit of the role or the database that the message names; let " +
+    "processes open fewer (`pool` in svc.config.ts), or " +
     "put PgBouncer in between. pg_stat_activity shows who uses them.",
   "57P03": "The server starts, stops or recovers: try again shortly.",
 };
