@@ -52,16 +52,17 @@ export async function requireMigrated(pool: pg.Pool): Promise<void> {
 }
 
 /**
- * The id of the user that `--as` names.
+ * The id of the user that an option names.
  *
  * @param text an id or an e-mail address
+ * @param option its name. (Default: `--as`)
  * @throws DefinitionError when there is none, or no schema for users
  */
-export async function findUser(pool: pg.Pool, text: string): Promise<string> {
+export async function findUser(pool: pg.Pool, text: string, option = "--as"): Promise<string> {
   await requireMigrated(pool);
   const { rows } = await pool.query("select auth.find_user_id($1) as id", [text]);
   if (rows[0].id) return rows[0].id;
-  throw new DefinitionError(`There is no user ${text}.`, { hint: "--as takes an id or an e-mail address." });
+  throw new DefinitionError(`There is no user ${text}.`, { hint: `${option} takes an id or an e-mail address.` });
 }
 
 /** A row that `follow` watches: when `state` has changed, `line` is printed. */

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { withSystem } from "./inspect.ts";
+import { findUser, withSystem } from "./inspect.ts";
 import { oneOf, wholeNumber } from "./options.ts";
 import { conclude, output } from "./output.ts";
 import { printable, table } from "./table.ts";
@@ -48,7 +48,7 @@ export const command = defineCommand({
     },
     user: {
       type: "string",
-      description: "The id of the user who searches; required for private and shared. (Default: none)",
+      description: "Who searches, by id or e-mail address; required for private and shared. (Default: nobody)",
     },
     fields: { type: "string", description: "Columns, separated by commas. (Default: all that are declared)" },
     limit: { type: "string", description: "Rows at most. (Default: 10)", default: "10" },
@@ -65,7 +65,8 @@ export const command = defineCommand({
         args.fields?.split(",").map((field) => field.trim()),
       );
       const visibility = visibilityOf(declared, visibilityAsked, args.user);
-      const asked = [declared.name, declared.fields, args.query, args.corpus, visibility, args.user ?? null];
+      const user = args.user === undefined ? null : await findUser(pool, args.user, "--user");
+      const asked = [declared.name, declared.fields, args.query, args.corpus, visibility, user];
       const found = await find(pool, asked, limit, args.prefix);
       const addends = args.explain ? await explain(pool, asked, args.prefix, found) : [];
       const ofRow = (id: string) => addends.filter(({ row_id }) => row_id === id);
@@ -93,7 +94,9 @@ function visibilityOf(declared: Declared, asked: string | null, user: string | u
   }
   const visibility = asked ?? always ?? "public";
   if (visibility !== "public" && !user) {
-    throw new DefinitionError(`Searching ${visibility} rows needs --user: the id of the user who searches.`);
+    throw new DefinitionError(
+      `Searching ${visibility} rows needs --user: the id or e-mail address of the user who searches.`,
+    );
   }
   return visibility;
 }

@@ -10,6 +10,8 @@ const svc = (...args: string[]) => svcHere(db, fixture, args);
 
 let ids: string[];
 beforeAll(async () => {
+  await db.sql(`insert into auth."user" (id, name, email)
+                values ('ann', 'Ann', 'ann@x.test'), ('bob', 'Bob', 'bob@x.test')`);
   ids = await addPages(db, [
     { userId: "ann", title: "Boat house", body: "boats of members", visibility: "public" },
     { userId: "ann", title: "Fees", body: "a boat pays every night that it stays", visibility: "public" },
@@ -35,8 +37,10 @@ test("the addends of every row add up to its score, and each is what the printed
   expect(blocks[0]).toMatch(/^boat +1 +2 of 2 +0\.1823 +2 /m);
 });
 
-test("private rows are those of the user that is named", async () => {
-  expect((await svc("search", "pages", "boat", "--visibility", "private", "--user", "ann")).text).toContain(ids[2]);
+test("private rows are those of the user that is named, by id or e-mail address", async () => {
+  for (const user of ["ann", "ANN@x.test"]) {
+    expect((await svc("search", "pages", "boat", "--visibility", "private", "--user", user)).text).toContain(ids[2]);
+  }
   expect((await svc("search", "pages", "boat", "--visibility", "private", "--user", "bob")).text).toContain(
     'Nothing found in the corpus "default" with the visibility "private".',
   );
@@ -57,6 +61,10 @@ test.for([
   [["pages", "boat", "--fields", "rank"], "title, body"],
   [["pages", "boat", "--visibility", "private"], "--user"],
   [["pages", "boat", "--limit", "many"], "1 to 100"],
+  [
+    ["pages", "boat", "--user", "ann@y.test"],
+    "There is no user ann@y.test.\n  --user takes an id or an e-mail address.",
+  ],
 ] as const)("%s says what to give", async ([args, named]) => {
   const { code, text } = await svc("search", ...args);
   expect(code).toBe(1);
