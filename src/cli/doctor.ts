@@ -10,7 +10,7 @@ import { pendingMigrations } from "../migrate/ledger.ts";
 import { refuseUsed } from "../migrate/scratch.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { createPools } from "../postgres/pools.ts";
-import { describeMissingFolder } from "../storage/missing-folder.ts";
+import { describeClosedFolder, describeMissingFolder } from "../storage/missing-folder.ts";
 import { createDriver } from "../storage/storage.ts";
 import { createLog } from "../telemetry/log.ts";
 import { missingReceivers, remedy } from "../webhooks/receivers.ts";
@@ -100,6 +100,8 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
         report.add(await examineClock(pools.system));
         const missing = await describeMissingFolder(config.storage, createDriver(config.storage), pools.system);
         if (missing) report.note("wrong", missing);
+        const closed = await describeClosedFolder(config.storage);
+        if (closed) report.note("advice", closed);
         if (config.database) {
           report.add(await examineBackups(pools.system));
           report.add(await examineWays(cluster.urls));

@@ -39,8 +39,23 @@ export function explain(thrown: unknown, cwd: string): string {
     return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
   }
   if (place) return [place, callersIn(stack, cwd), circleIn(place, message, cwd)].filter(Boolean).join("\n");
-  return endedByServer(thrown) ?? (stack || `${name}: ${message}`); // errors of better-auth have an empty stack
+  return deniedBySystem(thrown) ?? endedByServer(thrown) ?? (stack || `${name}: ${message}`); // errors of better-auth have an empty stack
 }
+
+/** The system refused a folder or a file. */
+function deniedBySystem({ code = "", path, message }: NodeJS.ErrnoException): string | undefined {
+  const remedy = path === undefined ? undefined : refusals[code];
+  return remedy && `${message}\n  ${remedy}`;
+}
+
+const owner = "The user that runs svc may not do that: see the owner and the mode of the folder.";
+const refusals: Readonly<Record<string, string>> = {
+  EACCES: owner,
+  EPERM: owner,
+  EROFS: "The file system is mounted read-only.",
+  ENOSPC: "The disk is full: make room.",
+  EDQUOT: "The quota of the user that runs svc is used up: make room.",
+};
 
 /** A statement of svc itself failed, and neither svc nor the application is wrong. */
 function endedByServer(error: Error): string | undefined {

@@ -2,7 +2,8 @@
  * Recognises the folder of stored files when it is not the one that the rows speak of: a disk that is not mounted, or another
  * `storage.dir`. Files that are stored there meanwhile would be missing later.
  */
-import { stat } from "node:fs/promises";
+import { access, constants, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import type pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageDriver } from "./drivers/driver.ts";
@@ -34,4 +35,20 @@ export async function describeMissingFolder(
   }
   if (rows.length === 0) return null;
   return `The files of the database are not in ${config.dir}: is its disk mounted, and is this the right storage.dir?`;
+}
+
+/** @returns a text for the operator if this process may not write into the folder, or not make it; null otherwise, and for a bucket */
+export async function describeClosedFolder(config: EffectiveConfig["storage"]): Promise<string | null> {
+  if (config.driver !== "disk") return null;
+  for (let folder = config.dir; ; folder = dirname(folder)) {
+    try {
+      await access(folder, constants.W_OK | constants.X_OK);
+      return null;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT" && folder !== dirname(folder)) continue; // it will be made
+      const place = folder === config.dir ? folder : `${folder}, where ${config.dir} is to be made,`;
+      return `The user that runs this command may not write into ${place} (${code}): uploads get 503.\n  Give the folder to the user that runs svc.`;
+    }
+  }
 }

@@ -1,0 +1,70 @@
+// If this file fails, an operator whose folder belongs to another user reads a stack, or svc doctor finds nothing wrong.
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, onTestFinished, test } from "vitest";
+import { explain } from "../../src/cli/explain.ts";
+import { describeClosedFolder } from "../../src/storage/missing-folder.ts";
+
+const isRoot = process.getuid?.() === 0;
+const nobody = 65_534;
+
+/** A folder in which this process may not write, until the test ends. Root may write everywhere, so it becomes nobody. */
+function closedFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "svc-closed-"));
+  chmodSync(folder, 0o555);
+  if (isRoot) process.seteuid?.(nobody);
+  onTestFinished(() => {
+    if (isRoot) process.seteuid?.(0);
+    chmodSync(folder, 0o755);
+    rmSync(folder, { recursive: true });
+  });
+  return folder;
+}
+
+test("a folder that may not be made is told with its remedy and without a stack", () => {
+  const folder = closedFolder();
+  let thrown: unknown;
+  try {
+    mkdirSync(join(folder, "monday"));
+  } catch (error) {
+    thrown = error;
+  }
+  const said = explain(thrown, "/nowhere").split("\n");
+  expect(said).toEqual([
+    expect.stringContaining(`EACCES: permission denied, mkdir '${folder}/monday'`),
+    expect.any(String),
+  ]);
+  expect(said[1]).toMatch(/owner and the mode/);
+});
+
+const disk = mkdtempSync(join(tmpdir(), "svc-read-only-"));
+const isMounted = (() => {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "ro", "svc-test", disk], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+})();
+const why = isMounted ? "" : " [skipped: it needs root, to mount a disk]";
+afterAll(() => {
+  if (isMounted) execFileSync("umount", [disk]);
+  rmSync(disk, { recursive: true });
+});
+
+test.skipIf(!isMounted)(`svc doctor names the folder of stored files that may not be written${why}`, async () => {
+  const at = (dir: string) => describeClosedFolder({ driver: "disk", dir });
+  expect(await at(disk)).toContain(`may not write into ${disk} (EROFS)`);
+  expect(await at(join(disk, "a/b"))).toContain(`may not write into ${disk}, where ${disk}/a/b is to be made, (EROFS)`);
+});
+
+test("svc doctor finds nothing where the folder can be written, or be made", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-open-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const at = (dir: string) => describeClosedFolder({ driver: "disk", dir });
+  expect([await at(folder), await at(join(folder, "a/b"))]).toEqual([null, null]);
+  writeFileSync(join(folder, "file"), "");
+  expect(await at(join(folder, "file/b"))).toContain("(ENOTDIR)");
+});
