@@ -3,21 +3,30 @@
  * has it. The file is only for its user, and without the file no agent is answered.
  * Next hop: `src/cli/mcp.ts` makes it; `listener.ts` checks it.
  */
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { random } from "./keys.ts";
 
 const fileIn = (cwd: string) => join(cwd, ".svc/mcp.json");
-const schema = z.strictObject({ secret: z.string().regex(/^[\w-]{43}$/) });
+/** `file` says which file holds the secret. The secret of a copy, such as a committed one, is known to others. */
+const schema = z.strictObject({ secret: z.string().regex(/^[\w-]{43}$/), file: z.string() });
 
-/** @returns null if there is none, or if others may read it, as a committed one after a checkout with the usual umask */
+/** Its inode. The number of a disk may change when the machine starts. */
+const placeOf = (open: number): string => String(fstatSync(open, { bigint: true }).ino);
+
+/** @returns null if there is none, if others may read it, or if another file held it */
 export function readAgentSecret(cwd: string): string | null {
+  let open: number | undefined;
   try {
-    if (process.platform !== "win32" && statSync(fileIn(cwd)).mode & 0o077) return null;
-    return schema.parse(JSON.parse(readFileSync(fileIn(cwd), "utf8"))).secret;
+    open = openSync(fileIn(cwd), "r");
+    if (process.platform !== "win32" && fstatSync(open).mode & 0o077) return null;
+    const { secret, file } = schema.parse(JSON.parse(readFileSync(open, "utf8")));
+    return file === placeOf(open) ? secret : null;
   } catch {
     return null;
+  } finally {
+    if (open !== undefined) closeSync(open);
   }
 }
 
@@ -28,6 +37,11 @@ export function makeAgentSecret(cwd: string): string {
   const secret = random();
   mkdirSync(join(cwd, ".svc"), { recursive: true });
   rmSync(fileIn(cwd), { force: true });
-  writeFileSync(fileIn(cwd), JSON.stringify({ secret }), { mode: 0o600, flag: "wx" });
+  const open = openSync(fileIn(cwd), "wx", 0o600);
+  try {
+    writeSync(open, JSON.stringify({ secret, file: placeOf(open) }));
+  } finally {
+    closeSync(open);
+  }
   return secret;
 }

@@ -1,5 +1,5 @@
 // If this file fails, an operator cannot open Studio, or opens it with logins that were not meant for it.
-import { chmod, mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readAgentSecret } from "../../src/studio/agent-secret.ts";
@@ -130,6 +130,16 @@ test("svc mcp --http keeps its secret in a file for its user alone; one that oth
   const other = JSON.parse((await svcHere(db, app.folder, ["mcp", "--http", "--json"])).out);
   expect(other).not.toEqual(first);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
+  // A committed file, after a checkout with umask 077: its secret is known to others.
+  const committed = await readFile(file, "utf8");
+  expect(readAgentSecret(app.folder)).not.toBeNull();
+  await rm(file);
+  await writeFile(join(app.folder, ".svc/other"), "");
+  await writeFile(file, committed, { mode: 0o600 });
+  expect(readAgentSecret(app.folder)).toBeNull();
+  const newest = JSON.parse((await svcHere(db, app.folder, ["mcp", "--http", "--json"])).out);
+  expect(newest.headers.Authorization).toBe(`Bearer ${readAgentSecret(app.folder)}`);
+  expect(newest).not.toEqual(other);
   await rm(file);
   await mkdir(join(app.folder, ".svc"), { recursive: true });
   for (const text of ['{"secret":""}', '{"secret":"short"}', "{}", "null", ""]) {
