@@ -4739,7 +4739,14 @@ begin
         join pg_catalog.pg_namespace n on n.oid = p.pronamespace
        where p.prosecdef and p.prorettype <> 'pg_catalog.trigger'::regtype
          and n.nspname not in ('pg_catalog', 'svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker')
-         and array_to_string(statements, ' ') ~ ('\m' || regexp_replace(p.proname, '(\W)', '\\\1', 'g') || '\M')
+         and (array_to_string(statements, ' ') ~ ('\m' || regexp_replace(p.proname, '(\W)', '\\\1', 'g') || '\M')
+              or p.oid in (
+                select d.refobjid
+                  from pg_catalog.pg_locks l
+                  join pg_catalog.pg_policy y on y.polrelid = l.relation
+                  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = y.oid
+                 where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
+                   and d.refclassid = 'pg_catalog.pg_proc'::regclass))
        order by 1);
   end if;
 end

@@ -9,7 +9,8 @@
 -- "unpublished": those among them that realtime does not follow. Tables of svc_private are left out: the platform's functions
 -- keep there what follows from rows elsewhere, such as the words of a search, which change in the same transaction as the rows.
 -- "bypassing": for the author, while developing, and for channels. Functions and views that read with the rights of their owner: functions
--- that these statements name, and views among the locks.
+-- that these statements or the policies of the tables name, and views among the locks. A function that is called by another
+-- function alone is not seen.
 
 create or replace function svc.tables_read(
   statements text[] default '{}',
@@ -53,7 +54,14 @@ begin
         join pg_catalog.pg_namespace n on n.oid = p.pronamespace
        where p.prosecdef and p.prorettype <> 'pg_catalog.trigger'::regtype
          and n.nspname not in ('pg_catalog', 'svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker')
-         and array_to_string(statements, ' ') ~ ('\m' || regexp_replace(p.proname, '(\W)', '\\\1', 'g') || '\M')
+         and (array_to_string(statements, ' ') ~ ('\m' || regexp_replace(p.proname, '(\W)', '\\\1', 'g') || '\M')
+              or p.oid in (
+                select d.refobjid
+                  from pg_catalog.pg_locks l
+                  join pg_catalog.pg_policy y on y.polrelid = l.relation
+                  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = y.oid
+                 where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
+                   and d.refclassid = 'pg_catalog.pg_proc'::regclass))
        order by 1);
   end if;
 end

@@ -1,17 +1,23 @@
 // If this file fails, somebody stays in a channel whose join says no, or hears what is said in another one.
-import { sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
+import { pgTable, text } from "drizzle-orm/pg-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { createSvc } from "../../src/app/create-svc.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import { openRls } from "../../src/index.ts";
 import { topicOf } from "../../src/realtime/channel-codec.ts";
-import * as schema from "../fixture/backend/schema.ts";
+import * as fixture from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, TestService } from "../support/service.ts";
 import { type Socket, sockets } from "../support/sockets.ts";
 
 const db = database();
+const halls = pgTable("halls", { id: text("id").primaryKey() }, () =>
+  openRls({ read: "anyone", write: "authenticated" }),
+);
+const schema = { ...fixture, halls };
 const { channel, procedure } = createSvc({ schema });
 
 /** Open while the team has any member. A function with its owner's rights says so. */
@@ -36,19 +42,34 @@ const busy = channel("busy", {
 });
 let meanwhile: () => Promise<unknown> = async () => {};
 
+/** Open to those who see its row. The policy below asks the same function. */
+const hall = channel("hall", {
+  input: z.object({ id: z.string() }),
+  join: async ({ context, input }) => (await context.db.$count(halls, eq(halls.id, input.id))) === 1,
+  notices: { moved: z.object({ to: z.string() }) },
+});
+
 /** Its input has no shape. */
 const loose = channel("loose", { input: z.any(), join: () => true });
 
 const tell = procedure.mutation
   .name("test.tellClub")
   .input(z.object({ id: z.string() }))
-  .handler(({ context, input }) => context.realtime.send(club, input, "moved", { to: "all" }));
-const api = apiWith({ procedures: { tell }, channels: { busy, club, loose } });
+  .handler(({ context, input }) => {
+    context.realtime.send(club, input, "moved", { to: "all" });
+    context.realtime.send(hall, input, "moved", { to: "all" });
+  });
+const api = apiWith({ procedures: { tell }, channels: { busy, club, hall, loose } });
 const running = new TestService(db, api, { production: true } as object, schema);
 const connect = sockets(running);
 beforeAll(async () => {
   await db.sql(`create function public.has_member(team text) returns boolean language sql stable security definer
                 as 'select exists (select from public.memberships where team_id = team)'`);
+  await db.sql(`create table halls (id text primary key);
+                alter table halls enable row level security;
+                create policy select_open on halls for select to svc_authenticated using (public.has_member(id));
+                grant select on halls to svc_authenticated;
+                insert into halls values ('hall')`);
   await db.sql(realtimeFile(followedTables(api, schema)));
   await running.start();
 });
@@ -66,8 +87,19 @@ test("also in production, join is asked again when a row changes that a function
   await join(socket, key);
   await db.sql("delete from memberships where user_id = $1", [bob.id]);
   await running.mutate(ann, "test.tellClub", { id: "club" });
-  await socket.wait({ type: "error", code: "FORBIDDEN", query: key });
-  expect(socket.frames.filter(({ data }) => data?.message)).toEqual([]);
+  const frames = await socket.upTo({ type: "error", code: "FORBIDDEN", query: key });
+  expect(frames.filter(({ data }) => data?.message)).toEqual([]);
+});
+
+test("and when a function in a policy read that row with its owner's rights", async () => {
+  const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+  await db.sql("insert into memberships (user_id, team_id) values ($1, 'hall')", [bob.id]);
+  const [socket, key] = [await connect(ann), 'hall::{"id":"hall"}'];
+  await join(socket, key);
+  await db.sql("delete from memberships where user_id = $1", [bob.id]);
+  await running.mutate(ann, "test.tellClub", { id: "hall" });
+  const frames = await socket.upTo({ type: "error", code: "FORBIDDEN", query: key });
+  expect(frames.filter(({ data }) => data?.message)).toEqual([]);
 });
 
 test("a transaction that writes for long keeps nobody out", async () => {

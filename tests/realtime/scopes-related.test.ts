@@ -1,10 +1,12 @@
 // If this file fails, a list with a scope shows old rows of other tables: it includes them, and hears of no change of theirs.
+import { and, eq } from "drizzle-orm";
 import { integer, pgTable, serial, text } from "drizzle-orm/pg-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ContextRealtime } from "../../src/contract/realtime.ts";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
-import { createCrudFactory, createSvcProcedureBuilders, memberRls } from "../../src/index.ts";
+import { createCrudFactory, createSvcProcedureBuilders, memberRls, v } from "../../src/index.ts";
 import * as fixture from "../fixture/backend/schema.ts";
 import { boards, memberships } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -25,9 +27,23 @@ const cards = pgTable(
   (t) => memberRls({ through: memberships, team: t.teamId, user: memberships.userId }),
 );
 const schema = { ...fixture, cards };
-const createCrud = createCrudFactory(createSvcProcedureBuilders(), schema);
+const procedure = createSvcProcedureBuilders<typeof schema>();
+const createCrud = createCrudFactory(procedure, schema);
+/** As docs/reference/realtime.md says: the mutation names the list, whose policies alone read the changed table. */
+const remove = (invalidate: (all: ContextRealtime, team: string) => void) =>
+  procedure.mutation
+    .input(v.object({ userId: v.string(), team: v.string(), fails: v.optional(v.boolean()) }))
+    .handler(async ({ context, input: { userId, team, fails } }) => {
+      await context.unsafeDb
+        .delete(memberships)
+        .where(and(eq(memberships.userId, userId), eq(memberships.teamId, team)));
+      invalidate(context.realtime, team);
+      if (fails) throw new Error("no");
+    });
 const api = apiWith({
   procedures: {
+    remove: remove((realtime) => realtime.invalidate("walls.list")),
+    removeFrom: remove((realtime, team) => realtime.invalidate("walls.list", { filters: { teamId: team } })),
     cards: createCrud(cards, { allowedFilters: ["name"] }),
     walls: createCrud(boards, {
       prefix: "walls",
@@ -127,3 +143,41 @@ test("a grant of a user with many teams fits a frame of the socket", async () =>
   await db.sql("insert into cards (team_id, boards_id, name) values ('green', $1, 'of others')", [board?.id]);
   await socket.wait({ type: "query:invalidate", subscriptionKey: key }); // the table as a whole
 });
+
+test.for(["remove", "removeFrom"])(
+  "a list with a scope hears of a table that only its policies read, where the mutation says so: %s",
+  async (name) => {
+    const [ann, bob, cy] = [await member("ann", "gold"), await member("bob", "gold"), await member("cy", "red")];
+    await db.sql("insert into boards (team_id, name) values ('gold', 'plans')");
+    const filters = { teamId: "gold" };
+    const open = await Promise.all(
+      [ann, bob, cy].map(async (user) => {
+        const socket = await connect(user);
+        return { user, socket, key: await watch(socket, user, { filters: { teamId: user === cy ? "red" : "gold" } }) };
+      }),
+    );
+    const told = async () => {
+      const names: string[] = [];
+      for (const { user, socket, key } of open) {
+        const frames = await heard(socket, db);
+        if (frames.some((frame) => frame.type === "query:invalidate" && frame.subscriptionKey === key))
+          names.push(String(user.email.split("-")[0]));
+      }
+      return names;
+    };
+    const rows = async () => (await running.query(bob, "walls.list", { filters })).body.json.total;
+    await told();
+    expect(await rows()).toBe(1);
+    // Without the call nothing is told: what the page must not rely on.
+    await db.sql("delete from memberships where user_id = $1 and team_id = 'gold'", [bob.id]);
+    expect([await rows(), await told()]).toEqual([0, []]);
+    await db.sql("insert into memberships (user_id, team_id) values ($1, 'gold')", [bob.id]);
+    const input = { userId: bob.id, team: "gold" };
+    expect((await running.mutate(ann, name, { ...input, fails: true })).status).toBe(500);
+    expect(await told()).toEqual([]);
+    expect((await running.mutate(ann, name, input)).status).toBe(200);
+    expect(await told()).toEqual(name === "remove" ? ["ann", "bob", "cy"] : ["ann", "bob"]);
+    expect(await rows()).toBe(0);
+    await db.sql("delete from boards where team_id = 'gold'");
+  },
+);
