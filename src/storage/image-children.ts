@@ -19,7 +19,10 @@ export class ImageTooCostly extends UnreadableImage {}
 export interface ImageLimits {
   /** Processor time for one image, in milliseconds. Measured on Linux. (Default: 10000) */
   processorMs?: number;
-  /** Clock time for one image, in milliseconds; a busy machine gives it part of a processor. (Default: 30000) */
+  /**
+   * Clock time for one image, in milliseconds. A busy machine gives it part of a processor: where processor time is measured,
+   * the image may be asked for again. (Default: 60000)
+   */
   timeMs?: number;
   /** Resident memory in bytes. Measured on Linux. (Default: 1073741824, 1 GiB) */
   memoryBytes?: number;
@@ -94,6 +97,11 @@ function refuseKilled(): never {
 const notStarted = (cause: string) =>
   new SvcError("UNAVAILABLE", "No image can be made at the moment.", { retryAfter: 5, cause });
 
+const tooCostly = (what: string) =>
+  new ImageTooCostly(`This image takes too ${what}. Ask for a smaller one, or for another format.`);
+
+const busy = () => new SvcError("UNAVAILABLE", "The machine is too busy to make this image.", { retryAfter: 30 });
+
 export class ImageChildren {
   readonly #idle: Child[] = [];
   readonly #limits: Required<ImageLimits>;
@@ -101,14 +109,15 @@ export class ImageChildren {
   started = 0;
   killed = 0;
 
-  constructor({ processorMs = 10_000, timeMs = 30_000, memoryBytes = 1024 ** 3 }: ImageLimits = {}) {
+  constructor({ processorMs = 10_000, timeMs = 60_000, memoryBytes = 1024 ** 3 }: ImageLimits = {}) {
     this.#limits = { processorMs, timeMs, memoryBytes };
   }
 
   /**
    * When something else kills its process, such as the kernel without memory, the image is made once more.
    *
-   * @throws UnreadableImage for an image that cannot be made; ImageTooCostly when it took too much time or memory
+   * @throws UnreadableImage for an image that cannot be made; ImageTooCostly when it took too much time or memory; SvcError
+   *   UNAVAILABLE when the machine gave it too little time
    */
   async transform(source: Source, options: TransformOptions, webp: boolean): Promise<Image> {
     return (await this.#try(source, options, webp)) ?? (await this.#try(source, options, webp)) ?? refuseKilled();
@@ -122,7 +131,7 @@ export class ImageChildren {
     const stopWatching = this.#watch(child);
     const answered = await child.ask(order, bytes);
     const tooMuch = stopWatching();
-    if (!answered && tooMuch) throw new ImageTooCostly(tooMuch);
+    if (!answered && tooMuch) throw tooMuch;
     if (!answered && child.process.signalCode === "SIGKILL") return null;
     if (!answered && child.process.signalCode === null) throw notStarted(child.log);
     if (!answered) throw new UnreadableImage("This image cannot be read.");
@@ -153,12 +162,12 @@ export class ImageChildren {
   }
 
   /** Kills a process that exceeds a limit. @returns a function that stops watching and returns the reason of a kill */
-  #watch(child: Child): () => string | undefined {
+  #watch(child: Child): () => Error | undefined {
     const { processorMs, timeMs, memoryBytes } = this.#limits;
     const began = performance.now();
-    let reason: string | undefined;
+    let reason: Error | undefined;
     let before: number | undefined;
-    const kill = (why: string) => {
+    const kill = (why: Error) => {
       if (reason !== undefined) return;
       reason = why;
       this.killed++;
@@ -167,11 +176,11 @@ export class ImageChildren {
     const timer = setInterval(async () => {
       const used = await usageOf(child.process.pid);
       before ??= used.processorMs; // includes earlier images and a tenth of a second of this one
-      if (used.processorMs - before > processorMs || performance.now() - began > timeMs) {
-        kill("This image takes too long to make. Ask for a smaller one, or for another format.");
-      } else if (used.memoryBytes > memoryBytes) {
-        kill("This image takes too much memory. Ask for a smaller one, or for another format.");
-      }
+      const isLate = performance.now() - began > timeMs;
+      if (used.processorMs - before > processorMs || (isLate && used.processorMs === 0))
+        kill(tooCostly("long to make"));
+      else if (used.memoryBytes > memoryBytes) kill(tooCostly("much memory"));
+      else if (isLate) kill(busy());
     }, watchEvery);
     return () => {
       clearInterval(timer);
