@@ -58,8 +58,12 @@ export class ChannelFrames {
     if (typeof type !== "string" || !Object.hasOwn(acts, type)) return false;
     const act = acts[type as keyof typeof acts];
     try {
-      if (act !== this.#leave)
-        this.#services.rates.take(this.#socket, this.#holder, Buffer.byteLength(JSON.stringify(frame.data ?? null)));
+      if (act !== this.#leave) {
+        const bytes = Buffer.byteLength(JSON.stringify(frame.data ?? null));
+        const topic = act === this.#join ? undefined : this.#members.get(key)?.place.topic;
+        const hearers = topic === undefined ? 0 : this.#services.channels.hearers(topic);
+        this.#services.rates.take(this.#socket, this.#holder, bytes, hearers);
+      }
       act.call(this, definition, key, frame);
     } catch (error) {
       this.#fail(key, act === this.#join ? undefined : (frame.ref ?? null), error);

@@ -86,6 +86,8 @@ export class Channels {
   /** Messages given to members, and those that were not, since the start. */
   delivered = 0;
   missed = 0;
+  /** Members here. */
+  readonly hearers = (topic: string): number => this.#rooms.get(topic)?.size ?? 0;
 
   constructor(options: ChannelsOptions) {
     this.#options = options;

@@ -102,6 +102,28 @@ test("visitors whose network is not known do not wait for each other", async () 
   }
 });
 
+test("one user, with all connections, does not keep a process busy with messages to many members", async () => {
+  const { all, enter } = local(async () => yes);
+  const members = await Promise.all(Array.from({ length: 400 }, () => enter(lobby(9))));
+  const attacker = members.slice(0, 4);
+  for (const { socket } of attacker) socket.address = "network of one";
+  const send = (frames: ChannelFrames, event: "send" | "track") => {
+    const said = event === "send" ? { event: "said", data: { text: "!" } } : { state: { typing: true } };
+    frames.handle({ type: event, query: lobby(9), ref: 1, ...said });
+  };
+  for (let round = 0; round < 99; round++) for (const { frames } of attacker) send(frames, "send");
+  const told = attacker.flatMap((one) => one.told) as { data?: { code?: string; retryAfter?: number } }[];
+  const refused = () => told.filter(({ data }) => data?.code === "RATE_LIMITED");
+  // 396 messages to 400 members each are 158,400; at once 40,000 are given.
+  expect(refused().length).toBeGreaterThan(200);
+  expect(refused().length).toBeLessThan(390);
+  const [, , , , other] = members;
+  other?.told.splice(0);
+  send(other?.frames as ChannelFrames, "send");
+  await expect.poll(() => other?.told).toMatchObject([{ data: { sent: 1 } }]);
+  await all.close();
+});
+
 test.each(["constructor", "toString", "__proto__", "track "])(
   "a frame of the type %s is answered as unknown",
   async (type) => {
