@@ -170,3 +170,44 @@ test.for(endpoints)("$method $path", async ({ method, path, body, query }) => {
   }
   expect(faults).toEqual([]);
 });
+
+test("svc's own endpoints", async () => {
+  await renew();
+  const theirs = new Set(endpoints.map(({ method, path }) => `${method} ${path}`));
+  const own = server.router.stack.flatMap(({ route }) => {
+    const { path = "", methods = {} } = (route ?? {}) as { path?: string; methods?: Record<string, boolean> };
+    return Object.keys(methods).map((method) => ({
+      method: method.toUpperCase(),
+      path: path.replaceAll(/:\w+/g, "x"),
+    }));
+  });
+  const names =
+    "email password name token newPassword currentPassword code backupCode callbackURL redirectTo scopes expiresInDays";
+  const faults: string[] = [];
+  const asked = own.filter(({ method, path }) => path !== "" && !theirs.has(`${method} ${path}`));
+  expect(asked.length).toBeGreaterThan(15);
+  const whole = { email: "a@example.com", password: "correct horse", name: "x", scopes: ["x"], token: "x" };
+  for (const { method, path } of asked) {
+    for (const [about, value] of Object.entries(values)) {
+      if (method === "GET") {
+        const text = value.startsWith('"') ? (JSON.parse(value) as string) : value;
+        if (!text.isWellFormed()) continue;
+        const query = new URLSearchParams({
+          token: text.slice(0, 9_000),
+          callbackURL: text.slice(0, 9_000),
+          code: "x",
+        });
+        faults.push(...(await blame(method, `${path}?${query}`, undefined, about)));
+      } else {
+        faults.push(...(await blame(method, path, value, `body ${about}`)));
+        for (const name of names.split(" ")) {
+          faults.push(...(await blame(method, path, withMember(whole, name, value), `${name} ${about}`)));
+        }
+      }
+    }
+    if (method === "GET") continue;
+    for (const raw of [undefined, "", "{", "a=b"]) faults.push(...(await blame(method, path, raw, `raw ${raw}`)));
+    faults.push(...(await blame(method, path, "email=x&password=x", "form")));
+  }
+  expect(faults).toEqual([]);
+});
