@@ -68,8 +68,8 @@ export interface Answers {
 /**
  * Runs the calls, unless their key has been used.
  *
- * @throws SvcError CONFLICT if the key was used for other calls, or the earlier answers were too large to be kept; BAD_REQUEST
- *   for an answer that holds a secret
+ * @throws SvcError CONFLICT if the key was used for other calls; ANSWER_NOT_KEPT if the earlier answers were too large;
+ *   BAD_REQUEST for an answer that holds a secret
  */
 export async function runOnce(
   transaction: RequestTransaction,
@@ -97,9 +97,7 @@ export async function runOnce(
   }
   if (claimed?.answers) return { results: claimed.answers, replayed: true };
   throw claimed?.is_same
-    ? new SvcError("CONFLICT", "This call has been saved, and its answer was too large to be kept.", {
-        hint: "Do not send it again. Query what it wrote.",
-      })
+    ? new SvcError("ANSWER_NOT_KEPT", undefined, { hint: "Do not send it again. Query what it wrote." })
     : new SvcError("CONFLICT", "This idempotency key was used for another call.", {
         hint: "Make a new key for each call. Only a repetition has the key, the name and the arguments of the first one.",
       });

@@ -20,6 +20,7 @@ export const errorCodes = {
   NOT_FOUND: { status: 404, message: "There is nothing here." },
   METHOD_NOT_ALLOWED: { status: 405, message: "This path does not answer that method." },
   REQUEST_TIMEOUT: { status: 408, message: "The request's body arrives too slowly." },
+  ANSWER_NOT_KEPT: { status: 409, message: "This call has been saved, and its answer was too large to be kept." },
   CONFLICT: { status: 409, message: "Someone else changed this at the same time. Try again." },
   EMAIL_TAKEN: { status: 409, message: "Email already registered" },
   PRECONDITION_FAILED: { status: 412, message: "A precondition of the request failed." },

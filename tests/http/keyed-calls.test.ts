@@ -205,7 +205,7 @@ test("an answer above 1 MiB is not kept: its call is refused the second time", a
   const args = { title: "tea", size: 1_100_000 };
   expect((await order(ann, key, args)).status).toBe(200);
   const { status, body } = await order(ann, key, args);
-  expect([status, body.error]).toEqual([409, "This call has been saved, and its answer was too large to be kept."]);
+  expect([status, body.code]).toEqual([409, "ANSWER_NOT_KEPT"]);
   expect(await titles()).toEqual(["tea"]);
 });
 

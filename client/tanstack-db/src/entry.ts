@@ -37,6 +37,8 @@ export interface PendingMutation extends Readonly<Pick<Entry, "id" | "type" | "c
 export interface RefusedMutation extends PendingMutation {
   /** Of the service; or OUTCOME_UNKNOWN: it may have been saved, and cannot be sent again. */
   readonly error: SvcError;
+  /** Whether this page sent it. So it is in one tab alone: that one does what must happen once. */
+  readonly isSender: boolean;
   /** After a `CONFLICT`: the service's row, if its collection is in use and the user may see it. */
   readonly current?: unknown;
 }
@@ -46,7 +48,7 @@ export interface Follower {
   readonly id: string;
   /** Other mutations wait. */
   changed(): void;
-  /** A mutation does not wait any more, because it was saved. */
+  /** A mutation does not wait any more, because it was saved. @param answer undefined if the service has not kept it */
   saved(entry: Entry, answer: unknown): void;
   /** Nothing is sent for now: an answer that is asked for from now on has what was saved. */
   settled(): void;

@@ -211,6 +211,7 @@ export class Outbox {
       if (isFirst && (isOthers || status === 429)) await mark(undefined); // it did not run
       if (isOthers) await this.client.auth?.restore();
       if (this.user() !== entry.user) return;
+      if (code === "ANSWER_NOT_KEPT") return this.#saved(entry, undefined);
       const doubts = (this.#doubts.get(entry.id) ?? 0) + Number(meaning === "doubtful");
       this.#doubts.set(entry.id, doubts);
       if (meaning !== "refused" && doubts < maxDoubts) throw error;
@@ -258,10 +259,10 @@ export class Outbox {
     const { code, message, status, hint, issues } = error;
     const told = { code, message, status, issues, ...(hint && { hint }) };
     this.#tabs.tell({ kind: "refused", entries, error: told });
-    this.#tellRefused(entries, error);
+    this.#tellRefused(entries, error, true);
   }
 
-  #tellRefused(entries: Entry[], error: SvcError): void {
+  #tellRefused(entries: Entry[], error: SvcError, isSender: boolean): void {
     this.#drop(entries);
     for (const entry of entries) {
       call(async () => {
@@ -269,7 +270,7 @@ export class Outbox {
         const asked = error.code === "CONFLICT" ? follower?.current(entry.rowKey).catch(() => {}) : undefined;
         const current = await asked;
         if (entry.user !== this.user()) return;
-        this.#onRefused?.({ ...toPending(entry), error, ...(current !== undefined && { current }) });
+        this.#onRefused?.({ ...toPending(entry), error, isSender, ...(current !== undefined && { current }) });
       });
     }
   }
@@ -280,7 +281,7 @@ export class Outbox {
     if (message.kind === "refused") {
       const { code, message: text, ...details } = message.error;
       const ofUser = message.entries.filter(({ user }) => user === this.user());
-      this.#tellRefused(ofUser, new SvcError(code, text, details));
+      this.#tellRefused(ofUser, new SvcError(code, text, details), false);
     }
     // A page that ends leaves to the others what it has not sent.
     if (message.kind !== "settled") this.#load().then(this.#tries.begin, this.#tries.later);

@@ -76,7 +76,8 @@ export class View implements Follower {
     const operation = entry.type === "insert" ? this.#options.mutations.insert : this.#options.mutations.update;
     // Without a notice for the author: a whole row has columns that the service sets.
     const { json, meta } = Object(answer);
-    const result = operation && entry.type !== "delete" ? fromBody({ json, meta }, operation) : {};
+    const result =
+      operation && entry.type !== "delete" && answer !== undefined ? fromBody({ json, meta }, operation) : {};
     const row = { ...this.#restored([rowOf(entry)])[0], ...Object(result) };
     const key = entry.type === "insert" ? this.#options.getKey(row) : entry.rowKey;
     this.#saved.push({ entry, row, key, isAsked: false });
