@@ -34,6 +34,13 @@ const impatient = workflow("test.impatient", {
     if (!isDone) throw new SvcError("TIMEOUT");
   },
 });
+const incomplete = workflow("test.incomplete", {
+  handler: (wf) =>
+    wf.step("convert", () => {
+      calls.push("convert");
+      throw new SvcError("NOT_INSTALLED");
+    }),
+});
 let branchesFail = true;
 const branches = workflow("test.branches", {
   retries: 0,
@@ -57,7 +64,7 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start(input.name));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { lenient, impatient, branches } });
+const api = apiWith({ procedures: { start }, workflows: { lenient, impatient, incomplete, branches } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -108,4 +115,11 @@ test("repeats all branches that failed at a retry, and none that is done", async
   await app.mutate(ann, "workflows.retry", { id });
   expect((await ended(id)).status).toBe("completed");
   expect(calls.sort()).toEqual(["one", "two"]);
+});
+
+// The page of a service without @svc/documents showed "pending" for minutes.
+test("does not repeat by itself what lacks a package", async () => {
+  calls.length = 0;
+  const { error } = await ended(await begin("test.incomplete"));
+  expect([error.code, calls]).toEqual(["NOT_INSTALLED", ["convert"]]);
 });
