@@ -35,7 +35,7 @@ export interface Words {
   conditions: { link: "" | "or " | "and " | "and in each case "; text: string; policy: string; says: string | null }[];
 }
 
-const callers = { svc_anonymous: "Without an account", svc_authenticated: "Signed-in users" } as const;
+const callers = { svc_anonymous: "Visitors without an account", svc_authenticated: "Signed-in users" } as const;
 
 export function wordsOf({ role, command, granted, policies, kind, beneath, has_rls }: Access): Words {
   const permissive = policies.filter((policy) => policy.permissive);

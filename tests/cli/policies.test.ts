@@ -20,7 +20,7 @@ test("svc policies says who may do what to which rows", async () => {
   const { code, out } = await run("policies", "notes");
   expect(code).toBe(0);
   expect(out).toMatch(/^public\.notes$/m);
-  expect(out).toMatch(/Without an account may not select\./);
+  expect(out).toMatch(/Visitors without an account may not select\./);
   expect(out).toMatch(/Signed-in users may select rows where\n {4}\(*user_id = \( SELECT svc\.current_user_id\(\)/);
   await db.sql(`
     create policy a_restriction on notes as restrictive for delete to svc_authenticated using (id > 0);
@@ -74,7 +74,7 @@ test("svc policies says which tables decide about a view, and rls explain counts
     grant select on titles to svc_system`);
   const said = async (view: string) => (await run("policies", view)).out;
   expect(await said("titles")).toBe(
-    "public.titles  view\n  Without an account may not select.\n" +
+    "public.titles  view\n  Visitors without an account may not select.\n" +
       "  Signed-in users may select what the policies of public.notes show.\n",
   );
   expect(await said('"Shared"')).toContain("what the policies of public.guestbook, public.notes show.");

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { pageFile } from "../../src/studio/page-files.ts";
 import { chromiumPath, whySkipped } from "../browser/desk-app.ts";
-import { studioInBrowser } from "./browser-studio.ts";
+import { run, studioInBrowser } from "./browser-studio.ts";
 import { page as folder } from "./test-studio.ts";
 
 test("the whole page takes at most 60 kB of the network, and nothing from elsewhere", async () => {
@@ -20,7 +20,7 @@ test("the whole page takes at most 60 kB of the network, and nothing from elsewh
 if (!chromiumPath) {
   test.skip(`Studio in a browser: ${whySkipped}`);
 } else {
-  const { opened, tab, settled, newContext } = studioInBrowser();
+  const { db, opened, tab, settled, newContext } = studioInBrowser();
   const cells = (page: Page) => page.locator("tbody tr td:nth-child(4)").allTextContents();
 
   test("the address loses its token, a reload stays signed in, and a second tab needs another address", async () => {
@@ -64,6 +64,12 @@ if (!chromiumPath) {
 
     const shared = await tab(link.slice(opened.origin.length + 1));
     await shared.getByRole("dialog").getByText("select: refused").waitFor();
+  });
+
+  test("Data: a uuid names its row by its beginning, so that the other columns stay on the page", async () => {
+    await db.sql(`insert into posts (id, user_id, title) values ('${run}', 'ann', 'Whole')`);
+    const page = await tab("?panel=data&table=public.posts&as=ann");
+    expect(await page.getByRole("link", { name: `Open row ${run}` }).textContent()).toBe("00000000");
   });
 
   test("Data: a filter, a cell that is cut, and markup that stays text", async () => {

@@ -140,13 +140,16 @@ const keyless = ({ rows, more }: Rows, { ghosts }: State) => [
   ghosts === "1" && "Hidden rows are not known without it.",
 ];
 
+/** Shown by its beginning: the whole one is in a column of its own, and two would push the others off the page. */
+const uuid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
+
 function line({ key, cells, cut }: Row, columns: readonly Column[]): Child[] {
   const id = key ? nameOfRow(key) : "";
   const open = key
     ? h(
         "a",
-        { href: href({ row: JSON.stringify(key) }), "aria-label": `${cells ? "Open" : "Why hidden:"} row ${id}` },
-        id,
+        { href: href({ row: JSON.stringify(key) }), "aria-label": `${cells ? "Open" : "Why hidden:"} row ${id}`, title: id },
+        id.replaceAll(uuid, (one) => one.slice(0, 8)),
       )
     : "–";
   if (!cells) return [open, ...columns.map(() => h("span", { class: "ghost" }, "hidden"))];
