@@ -148,7 +148,11 @@ function line({ key, cells, cut }: Row, columns: readonly Column[]): Child[] {
   const open = key
     ? h(
         "a",
-        { href: href({ row: JSON.stringify(key) }), "aria-label": `${cells ? "Open" : "Why hidden:"} row ${id}`, title: id },
+        {
+          href: href({ row: JSON.stringify(key) }),
+          "aria-label": `${cells ? "Open" : "Why hidden:"} row ${id}`,
+          title: id,
+        },
         id.replaceAll(uuid, (one) => one.slice(0, 8)),
       )
     : "–";
