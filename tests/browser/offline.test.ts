@@ -143,7 +143,7 @@ if (!chromiumPath) {
         { title: "bad\0", code: "VALIDATION_FAILED" },
         { title: "mine", code: "CONFLICT", current: { title: "theirs" } },
       ]);
-    expect(await stored(id)).toEqual(["theirs", "good"]);
+    await expect.poll(() => stored(id)).toEqual(["theirs", "good"]);
   });
 
   test("after a sign-out in one tab no tab shows anything, and the next user gets and sends nothing of the one before", async () => {
