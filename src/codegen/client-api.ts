@@ -122,19 +122,25 @@ function place(root: Folder, name: string, operation: Operation): void {
   const segments = name.split(".");
   const leaf = segments.pop() as string;
   let folder = root;
-  for (const segment of segments) {
+  for (const [index, segment] of segments.entries()) {
     folder[segment] ??= emptyFolder();
     const next = folder[segment];
-    if (isOperation(next)) throw collision(name);
+    if (isOperation(next)) throw collision(segments.slice(0, index + 1).join("."), name);
     folder = next;
   }
-  if (leaf in folder) throw collision(name);
+  const there = folder[leaf];
+  if (there) throw isOperation(there) ? collision(name, name) : collision(name, `${name}.${firstIn(there)}`);
   folder[leaf] = operation;
 }
 
-const collision = (name: string) =>
-  new DefinitionError(`The name "${name}" is also the beginning of another procedure's name, or begins with one.`, {
-    hint: "In `api` a name is either an operation or a group of them. Give one of the two another .name().",
+function firstIn(folder: Folder): string {
+  const [[segment, item] = ["", emptyFolder()]] = Object.entries(folder);
+  return isOperation(item) ? segment : `${segment}.${firstIn(item)}`;
+}
+
+const collision = (name: string, longer: string) =>
+  new DefinitionError(`The name "${name}" is also the beginning of "${longer}".`, {
+    hint: "In `api` a name is an operation, a channel, or a group of them. Give one of the two another name.",
   });
 
 function print(folder: Folder, indent: string): string {

@@ -56,3 +56,13 @@ test("clients get it under its name, with the types of the place where it is reg
   expect(text).toContain('type Channels = NonNullable<(typeof backend)["~svc"]["channelTypes"]>;');
   expect(text).toContain('import type backend from "../../backend/index.ts";');
 });
+
+test.each(["rooms", "rooms.talk.say"])("a procedure %s beside a channel is refused, and both are named", (name) => {
+  const say = procedure.query.name(name).handler(() => 1);
+  const api = defineApi({ procedures: { say }, channels: { talk } });
+  expect(() => clientApi(api, "/app/web/svc", "/app/backend/index.ts")).toThrow(
+    name === "rooms"
+      ? 'The name "rooms" is also the beginning of "rooms.talk".'
+      : 'The name "rooms.talk" is also the beginning of "rooms.talk.say".',
+  );
+});
