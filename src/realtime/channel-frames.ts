@@ -42,6 +42,7 @@ export class ChannelFrames {
   readonly #services: ChannelServices;
   readonly #socket: ChannelSocket;
   readonly #members = new Map<string, Member>();
+  #isClosed = false;
 
   constructor(services: ChannelServices, socket: ChannelSocket) {
     this.#services = services;
@@ -73,6 +74,7 @@ export class ChannelFrames {
 
   /** The connection is closed. @param wait as in `Channels.remove` */
   close(wait?: number): void {
+    this.#isClosed = true;
     for (const key of this.#members.keys()) this.#remove(key, wait);
   }
 
@@ -147,7 +149,7 @@ export class ChannelFrames {
     const { key } = member;
     member.act(async () => {
       try {
-        if (member.isOver) throw notThere();
+        if (member.isOver) throw this.#isClosed ? ended() : notThere();
         await does();
         this.#tell(key, { sent: ref });
       } catch (error) {
@@ -204,6 +206,8 @@ export class ChannelFrames {
     else this.#tell(query, { failed: ref, ...said });
   }
 }
+
+const ended = () => new SvcError("UNAVAILABLE", "The connection has ended. Send it again over another one.");
 
 const notThere = () =>
   new SvcError("FORBIDDEN", "You are not in this channel.", { hint: "Join it first, and wait for subscribed." });

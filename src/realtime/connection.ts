@@ -115,9 +115,10 @@ export class Connection implements Subscriber, ChannelSocket {
     this.#websocket.ping();
   }
 
-  revokeIf(isTheirs: (session: Session) => boolean): void {
+  /** @param mayComeBack the session may last: others need not see the break. (Default: no) */
+  revokeIf(isTheirs: (session: Session) => boolean, mayComeBack = false): void {
     if (!this.session || !isTheirs(this.session)) return;
-    this.#leave(0);
+    this.#leave(mayComeBack ? undefined : 0);
     this.close(4401, "the session has ended");
   }
 

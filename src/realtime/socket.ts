@@ -94,7 +94,7 @@ export class SocketEndpoint {
   /** Ends the connections of a session, of all sessions of a user, or of all signed-in users. */
   revoke(ended: Ended): void {
     for (const missed of this.#admitting) missed.push(ended);
-    for (const connection of this.#connections) connection.revokeIf(matching(ended));
+    for (const connection of this.#connections) connection.revokeIf(matching(ended), ended.user === undefined);
   }
 
   /** The sessions of the connections. */

@@ -4,7 +4,7 @@ import { presenceTimes } from "../../src/realtime/channel-presence.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, TestService, type User } from "../support/service.ts";
-import { cutReader, type Socket, sockets } from "../support/sockets.ts";
+import { cutReader, cutRevocations, type Socket, sockets } from "../support/sockets.ts";
 import { channels } from "./channel-application.ts";
 
 presenceTimes.grace = 400;
@@ -65,6 +65,27 @@ test("members see each other in all processes: who comes, what they show, who le
   await expect.poll(() => [first.page.shown, second.page.shown]).toEqual([both, both]);
   two.send({ type: "unsubscribe", query: key });
   await expect.poll(() => first.page.shown).toEqual({ [ann.id]: { name: "Ann", connections: 1 } });
+});
+
+test("nobody sees that all users connect again, as after a failover", async () => {
+  const key = room();
+  const ann = await running.signUp("ann");
+  const { page } = await enter(await connect(null), key);
+  const socket = await connect(ann);
+  const secret = "the secret of this client";
+  await enter(socket, key, secret);
+  await expect.poll(() => page.shown[ann.id]).toEqual({ connections: 1 });
+  const { grace } = presenceTimes;
+  presenceTimes.grace = 60_000;
+  try {
+    await cutRevocations(db);
+    await expect.poll(() => socket.closed?.code).toBe(4401);
+    await new Promise((resolve) => setTimeout(resolve, 400)); // changes are told every 100 ms
+    await enter(await connect(ann), key, secret);
+  } finally {
+    presenceTimes.grace = grace;
+  }
+  expect(page.seen).toEqual([]);
 });
 
 test("several tabs are one member, who is there until the last one is closed", async () => {

@@ -7,7 +7,7 @@ import { channelLimits } from "../../src/realtime/channel-limits.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, TestService, type User } from "../support/service.ts";
-import { cutReader, type Socket, sockets } from "../support/sockets.ts";
+import { cutReader, cutRevocations, type Socket, sockets } from "../support/sockets.ts";
 import { channels, procedures } from "./channel-application.ts";
 
 const db = database();
@@ -209,6 +209,25 @@ describe("who may not be there", () => {
     writer.release();
     const { data } = await socket.wait({ type: "query:updated" });
     expect(data).toMatchObject({ failed: "still here", code: "FORBIDDEN" });
+  });
+
+  test("is not said of who is there, where the connection ends before that is known again", async () => {
+    const ann = await running.signUp("ann");
+    const { key } = await team(ann);
+    const socket = await connect(ann);
+    await join(socket, key);
+    const writer = await db.pool("admin", 1).connect(); // the new reader waits for its transaction
+    await writer.query("begin; insert into guestbook (message) values ('waits')");
+    await cutReader(db);
+    await socket.wait({ type: "status", flow: "degraded" });
+    say(socket, key, "waits");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await cutRevocations(db);
+    await expect.poll(() => socket.closed?.code).toBe(4401);
+    await writer.query("rollback");
+    writer.release();
+    const { data } = await socket.wait({ type: "query:updated" });
+    expect(data).toMatchObject({ failed: "waits", code: "UNAVAILABLE" });
   });
 
   test("is out when the session ends", async () => {

@@ -101,3 +101,9 @@ export const cutReader = (db: Database) =>
   db.sql(
     "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'walsender' and datname = current_database()",
   );
+
+/** Ends the connections that hear of revocations. Which were missed is unknown then, so that all sockets of users are closed. */
+export const cutRevocations = (db: Database) =>
+  db.sql(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'svc revocations' and datname = current_database()",
+  );
