@@ -188,15 +188,24 @@ function readSmall(request: IncomingMessage, length: number): Promise<Buffer> {
 
 /** @throws SvcError INVALID_JSON, also for text that is not UTF-8; BAD_REQUEST for text that is nested too deeply */
 export function parseJson(body: Buffer): unknown {
-  if (!isUtf8(body)) throw new SvcError("INVALID_JSON");
+  if (!isUtf8(body)) throw invalidJson("It is not UTF-8.");
   requireShallowJson(body);
   try {
     const text = body.toString("utf8");
     // A byte order mark may be ignored (RFC 8259, section 8.1), and some editors write one.
     return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (cause) {
-    throw new SvcError("INVALID_JSON", undefined, { cause });
+    throw invalidJson(body.length === 0 ? "The body is empty." : placeIn(String(cause)), cause);
   }
+}
+
+const invalidJson = (hint: string, cause?: unknown) => new SvcError("INVALID_JSON", undefined, { hint, cause });
+
+/** Where the engine stopped. Its message also quotes the body, which may hold secrets. */
+function placeIn(message: string): string {
+  if (message.includes("Unexpected end")) return "It ends too early: a bracket or a quote is missing.";
+  const [, line, column] = /\(line (\d+) column (\d+)\)/.exec(message) ?? [];
+  return line ? `It is wrong at line ${line}, column ${column}.` : "Write it by JSON.stringify().";
 }
 
 /** Levels of objects and lists. Arguments of procedures have a lower limit: `wireLimits.depth`. */

@@ -142,7 +142,7 @@ export class SubscriptionTopics {
 
   #find(name: string, userId: string | null, apiKey?: ApiKey): ProcedureDefinition {
     const query = this.#queries.get(name);
-    if (!query) throw new SvcError("NOT_FOUND", "There is no query of that name.");
+    if (!query) throw noQuery();
     if (!query.anonymous && userId === null) throw new SvcError("UNAUTHORIZED");
     this.requireScope(name, apiKey);
     return query;
@@ -173,6 +173,11 @@ export class SubscriptionTopics {
     return id === null ? [all] : [all, `get:${crud.prefix}:${id}${owner}`];
   }
 }
+
+const noQuery = () =>
+  new SvcError("NOT_FOUND", "There is no query of that name.", {
+    hint: "Name a query of defineApi(), such as tasks.list, and no mutation.",
+  });
 
 /** In characters. */
 const maxKey = 4096;

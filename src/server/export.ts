@@ -89,11 +89,10 @@ function find(api: Api, path: string, production: boolean): { crud: CrudDefiniti
   const resources = api["~svc"].crud.filter(({ transfer, methods }) => transfer.export && methods.includes("list"));
   const crud = resources.find((one) => one.prefix === name);
   if (crud && isFormat(format)) return { crud, format };
-  const names = resources.map((one) => `${one.prefix}.csv`).join(", ") || "none: set transfer: { export: true }";
+  const names = resources.map((one) => `${one.prefix}.csv`).join(", ");
+  const known = names ? `The exports are ${names}; or .ndjson.` : "No resource has transfer: { export: true }.";
   throw new SvcError("NOT_FOUND", "There is no such export.", {
-    hint: production
-      ? "The path ends in <resource>.csv or <resource>.ndjson."
-      : `The exports are ${names}; or .ndjson.`,
+    hint: production ? "The path ends in <resource>.csv or <resource>.ndjson." : known,
   });
 }
 

@@ -93,15 +93,22 @@ describe("limits", () => {
 });
 
 describe("malformed calls", () => {
-  test.for<[string, string]>([
-    ["nothing", ""],
-    ["no JSON", "{"],
-    ["a trailing comma", '{"name":"wire.echo",}'],
-    ["bytes that are no UTF-8", "\xff"],
-  ])("%s: 400 INVALID_JSON", async ([name, text]) => {
+  test.for<[string, string, string]>([
+    ["nothing", "", "The body is empty."],
+    ["no JSON", "{", "It is wrong at line 1, column 2."],
+    ["half of a word", "nul", "It ends too early: a bracket or a quote is missing."],
+    ["no value", '{"password":"hunter2","name":}', "Write it by JSON.stringify()."],
+    ["a trailing comma", '{"name":"wire.echo",}', "It is wrong at line 1, column 21."],
+    ["bytes that are no UTF-8", "\xff", "It is not UTF-8."],
+  ])("%s: 400 INVALID_JSON, and where", async ([name, text, hint]) => {
     const body = name.startsWith("bytes") ? new Uint8Array([0x22, 0xff, 0x22]) : text;
     const { status, body: answer } = await send("/api/mutation", body, "application/json");
-    expect({ status, ...answer }).toMatchObject({ status: 400, code: "INVALID_JSON", error: "Invalid JSON body" });
+    expect({ status, ...answer }).toMatchObject({
+      status: 400,
+      code: "INVALID_JSON",
+      error: "Invalid JSON body",
+      hint,
+    });
   });
 
   test.for([null, 1, "wire.echo", [], {}, { args: 1 }, { name: 1 }, { name: null }, { name: ["wire.echo"] }])(
