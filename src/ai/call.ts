@@ -5,8 +5,10 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ContextStorage } from "../contract/storage.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { StoredFile } from "../storage/read-file.ts";
+import type { Provider } from "./provider.ts";
 import type { AiServices } from "./services.ts";
 
 /** The running call. */
@@ -47,4 +49,13 @@ export function currentAiCall(): AiCall {
   const call = calls.getStore();
   if (call) return call();
   throw new Error("The AI module was used outside of a handler: it needs the handler's user and credit limit.");
+}
+
+/** @throws SvcError AI_NOT_CONFIGURED when the model's provider lacks the operation */
+export function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {
+  const can = call.services.providerOf(model)[what];
+  if (can) return can as NonNullable<Provider[K]>;
+  throw new SvcError("AI_NOT_CONFIGURED", undefined, {
+    hint: `The model "${model}" cannot ${what}. Use another model.`,
+  });
 }

@@ -9,17 +9,10 @@ import type { CallOptions, ChatOptions, ContentPart, Message } from "../contract
 import { checkCallOptions, integer, number, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";
-import { type AiCall, currentAiCall } from "./call.ts";
+import { type AiCall, able, currentAiCall } from "./call.ts";
 import { imageTypeOf } from "./image-type.ts";
 import { type Billing, modelOf, paid, signalFor, tokensOf, tokensOfMessages, totalled } from "./paid.ts";
-import {
-  type ChatAnswer,
-  type Incomplete,
-  mostTexts,
-  type Provider,
-  providerFailed,
-  type TokenCount,
-} from "./provider.ts";
+import { type ChatAnswer, type Incomplete, mostTexts, providerFailed, type TokenCount } from "./provider.ts";
 import { type Speech, speech } from "./speech.ts";
 import { type AiStream, streamed } from "./stream.ts";
 
@@ -183,15 +176,6 @@ const told = ({ text, incomplete }: ChatAnswer) => ({ text, ...(incomplete && { 
 /** Text in an image may attack the browser that shows it. */
 const harmless = async (markdown: string, user: string) =>
   (await import("../text/worker-thread.ts")).runInThread("neutralise", [markdown], { user });
-
-/** @throws SvcError AI_NOT_CONFIGURED when the model's provider lacks the operation */
-function able<K extends keyof Provider>(call: AiCall, model: string, what: K): NonNullable<Provider[K]> {
-  const can = call.services.providerOf(model)[what];
-  if (can) return can as NonNullable<Provider[K]>;
-  throw new SvcError("AI_NOT_CONFIGURED", undefined, {
-    hint: `The model "${model}" cannot ${what}. Use another model.`,
-  });
-}
 
 function checkMessages(messages: unknown): Message[] {
   const isPart = (part: ContentPart) =>

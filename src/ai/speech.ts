@@ -5,7 +5,7 @@
 import type { StorageObject } from "../contract/storage.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import { type AiCall, currentAiCall } from "./call.ts";
+import { type AiCall, able, currentAiCall } from "./call.ts";
 import { modelOf, paid, signalFor, tokensOf } from "./paid.ts";
 
 interface Transcription {
@@ -44,7 +44,7 @@ export const speech: Speech = {
   async transcribe({ storageId, model: given }) {
     const call = currentAiCall();
     const model = modelOf(given, call.services.config.transcriptionModel);
-    if (!call.services.providerOf(model).transcribe) throw new SvcError("AI_NOT_CONFIGURED");
+    able(call, model, "transcribe");
     const { id: recording } = await call.storage.getMeta(storageId);
     const statement = { name: "svc_start_transcription", text: "select svc.start_transcription($1, $2) as id" };
     const { rows } = await call.transaction.asLogin(statement, [recording, model]);
@@ -56,8 +56,7 @@ export const speech: Speech = {
   async synthesize({ input, model: given, voice, signal }) {
     const call = currentAiCall();
     const model = modelOf(given, call.services.config.speechModel);
-    const synthesize = call.services.providerOf(model).synthesize;
-    if (!synthesize) throw new SvcError("AI_NOT_CONFIGURED");
+    const synthesize = able(call, model, "synthesize");
     if (typeof input !== "string" || input.trim() === "" || input.length > 4096) {
       throw new SvcError("BAD_REQUEST", "input must be a text of 1 to 4096 characters.");
     }

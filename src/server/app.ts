@@ -142,7 +142,7 @@ const probes = new Set(["/healthz", "/readyz", "/metrics"]);
  */
 function originForm(target: string): string {
   if (target.startsWith("/") || target === "*") return target;
-  if (!URL.canParse(target)) throw new SvcError("BAD_REQUEST");
+  if (!URL.canParse(target)) throw new SvcError("BAD_REQUEST", "The address is not a URL.");
   const rest = target.replace(/^[^:]*:\/\/[^/?#]*/, "");
   return rest.startsWith("/") ? rest : `/${rest}`;
 }

@@ -20,7 +20,10 @@ import { Incoming } from "./incoming.ts";
 import { cleanName, cleanType } from "./names.ts";
 import type { Storage } from "./storage.ts";
 import type { Checksum } from "./upload-parts.ts";
-import { type Upload, Uploads } from "./uploads.ts";
+import { type Upload, Uploads, uploadNotFound } from "./uploads.ts";
+
+/** Of the bytes of an upload in parts. */
+const partType = "application/offset+octet-stream";
 
 const path = "/api/storage/uploads";
 const version = "1.0.0";
@@ -73,7 +76,9 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
   };
 
   const append: Verb = async ({ request, response, owner, id }) => {
-    if (mediaType(request) !== "application/offset+octet-stream") throw new SvcError("UNSUPPORTED_MEDIA_TYPE");
+    if (mediaType(request) !== partType) {
+      throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: `Send ${partType}.` });
+    }
     const start = wholeNumber(request, "upload-offset");
     const checksum = readChecksum(request);
     const upload = await taking(request, (body) => uploads.append(id, owner, start, body, checksum));
@@ -115,7 +120,7 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     exchange.headers["tus-resumable"] = version;
     if (method === "OPTIONS") return describe(response);
     const verb = id ? verbs[method] : method === "POST" ? create : undefined;
-    if (id && !isUuid(id)) throw new SvcError("NOT_FOUND");
+    if (id && !isUuid(id)) throw uploadNotFound();
     if (!verb) return answerMethods(response, method, id ? Object.keys(verbs) : ["POST"]);
     if (request.headers["tus-resumable"] !== version) {
       exchange.headers["tus-version"] = version;
@@ -143,7 +148,7 @@ function refuseExtensions({ headers }: IncomingMessage): void {
   const asked = [
     headers["upload-concat"] !== undefined && "concatenation",
     headers["upload-defer-length"] !== undefined && "creation-defer-length",
-    headers["content-type"]?.startsWith("application/offset+octet-stream") && "creation-with-upload",
+    headers["content-type"]?.startsWith(partType) && "creation-with-upload",
   ].find(Boolean);
   if (!asked) return;
   throw new SvcError("BAD_REQUEST", `The extension ${asked} of tus is not supported.`, {

@@ -291,4 +291,4 @@ async function* whole(body: Incoming, most: number) {
 }
 
 /** The same error for another user's, a missing and an expired upload. */
-const uploadNotFound = () => new SvcError("NOT_FOUND", "This upload does not exist, or it has expired.");
+export const uploadNotFound = () => new SvcError("NOT_FOUND", "This upload does not exist, or it has expired.");

@@ -158,7 +158,8 @@ test.for(["http://[:::1/api/query", "http://a:99999/ws"])(
   "a target that is no URL is answered as all else: %s",
   async (path) => {
     const { status, body } = await rawRequest(svc.url, { method: "GET", path });
-    expect({ status, code: JSON.parse(body).code }).toEqual({ status: 400, code: "BAD_REQUEST" });
+    const { code, error } = JSON.parse(body);
+    expect({ status, code, error }).toEqual({ status: 400, code: "BAD_REQUEST", error: "The address is not a URL." });
   },
 );
 

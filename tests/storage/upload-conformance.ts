@@ -176,7 +176,8 @@ export function uploadConformance(storage: EffectiveConfig["storage"]): void {
 
     test("takes the protocol's content type and a whole offset alone", async () => {
       const id = await begun(svc, ann, 5);
-      expect((await patch(svc, ann, id, 0, "hello", { "content-type": "text/plain" })).status).toBe(415);
+      const plain = await patch(svc, ann, id, 0, "hello", { "content-type": "text/plain" });
+      expect([plain.status, plain.body.hint]).toEqual([415, "Send application/offset+octet-stream."]);
       for (const offset of ["", "-1", "x"]) expect((await patch(svc, ann, id, offset, "hello")).status).toBe(400);
       expect((await remove(ann, id)).status).toBe(204);
     });

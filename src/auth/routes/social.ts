@@ -53,7 +53,11 @@ export function social(router: Router, parts: AuthParts): void {
       const query = rawQuery(request);
       const state = single(new URLSearchParams(query), "state");
       const flow = await flows.resume(id, state, request.headers.cookie);
-      if (state === undefined || !origins.allows(new URL(flow.callbackURL).origin)) throw new SvcError("BAD_REQUEST");
+      if (state === undefined || !origins.allows(new URL(flow.callbackURL).origin)) {
+        throw new SvcError("BAD_REQUEST", "The page that began this sign-in is no longer listed.", {
+          hint: "Begin again.",
+        });
+      }
 
       const result = await complete(provider, query, state, flow, request, response).catch((err): Result => {
         parts.social.log.error({ err }, "social sign-in failed");
