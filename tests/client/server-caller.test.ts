@@ -1,4 +1,5 @@
 // If this file fails, pages that a server renders show another user's data, or show one user's data to everybody.
+import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createServerCaller, readBridgeSession } from "../../client/sdk/src/server/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
@@ -132,4 +133,22 @@ describe("as nobody", () => {
 test("a baseUrl or an origin with a path is told at once", () => {
   expect(() => createServerCaller({ baseUrl: "https://api.test/api" })).toThrow(/baseUrl must be an origin/);
   expect(() => createServerCaller({ baseUrl: "https://api.test", origin: "api.test" })).toThrow(/origin must be/);
+});
+
+// Next ended with "Can't resolve 'iron-session'" on a page that only forwards cookies.
+test("the package of the bridge's cookie is not needed, and neither is the code that opens it", () => {
+  const entry = new URL("../../client/sdk/src/server/", import.meta.url).href;
+  const program = `
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ resolve(name, context, next) {
+      if (name === "iron-session") throw new Error("It is not installed.");
+      loaded.push(name);
+      return next(name, context);
+    } });
+    await import("${entry}server-caller.ts");
+    console.log(loaded.some((name) => name.includes("sealed-session")));
+    console.log(typeof (await import("${entry}index.ts")).createServerCaller);`;
+  const output = execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+  expect(output).toBe("false\nfunction\n");
 });

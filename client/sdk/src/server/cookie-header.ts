@@ -30,3 +30,6 @@ export function cookieNamed(header: string | null | undefined, name: string): st
 export function setCookie(name: string, value: string, maxAge: number, secure: boolean): string {
   return `${name}=${value}; Max-Age=${maxAge}; Path=/; HttpOnly; SameSite=Lax${secure ? "; Secure" : ""}`;
 }
+
+/** By `get`, because the headers that Next gives have a member `headers` of their own. */
+export const headersOf = (request: Request | Headers): Headers => ("get" in request ? request : request.headers);

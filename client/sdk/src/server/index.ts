@@ -1,6 +1,6 @@
 /**
  * The public surface of @svc/client/server: for servers that render pages, never for browsers.
- * `iron-session` has to be installed beside it.
+ * The bridge and its session need `iron-session` beside it.
  */
 export type { User } from "../auth/state.ts";
 export { type BridgeHandlers, type BridgeOptions, createSvcAuthBridgeHandlers } from "./bridge.ts";

@@ -3,7 +3,7 @@
  * Next hop: `sealed-session.ts`.
  */
 import type { User } from "../auth/state.ts";
-import { cookieNamed } from "./cookie-header.ts";
+import { cookieNamed, headersOf } from "./cookie-header.ts";
 import { unseal } from "./sealed-session.ts";
 import { type BridgeSessionOptions, checkSession, nameOf, type SessionSettings } from "./session-settings.ts";
 
@@ -53,6 +53,3 @@ function cookieHeader(request: IncomingRequest): string | null {
   if (request === null || request === undefined || typeof request === "string") return request ?? null;
   return headersOf(request).get("cookie");
 }
-
-/** By `get`, because the headers that Next gives have a member `headers` of their own. */
-export const headersOf = (request: Request | Headers): Headers => ("get" in request ? request : request.headers);

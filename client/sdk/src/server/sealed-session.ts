@@ -3,13 +3,15 @@
  * differs from our seal in any bit is ignored.
  * Next hop: none.
  */
-import { sealData, unsealData } from "iron-session";
 import { toUser, type User } from "../auth/state.ts";
 
 export interface SealedSession {
   user: User;
   sessionToken: string;
 }
+
+/** Loaded when a cookie is sealed or opened: a server that only forwards cookies needs no bridge, and not this package. */
+const ironSession = () => import("iron-session");
 
 /** In seconds: as long as a session of the service lasts. */
 export const lifetime = 7 * 24 * 60 * 60;
@@ -33,7 +35,8 @@ const shape =
  * @param cookie the cookie's name. A seal is valid only under this name, so a seal from development or from another
  *   application with the same password is refused
  */
-export function seal(session: SealedSession, cookie: string, passwords: readonly string[]): Promise<string> {
+export async function seal(session: SealedSession, cookie: string, passwords: readonly string[]): Promise<string> {
+  const { sealData } = await ironSession();
   const { user, sessionToken } = session;
   return sealData({ cookie, user, sessionToken }, { password: passwords[0] as string, ttl });
 }
@@ -45,6 +48,7 @@ export async function unseal(
   passwords: readonly string[],
 ): Promise<SealedSession | null> {
   if (value.length > longest || !shape.test(value)) return null;
+  const { unsealData } = await ironSession();
   // Tried one by one: password ids would have to stay the same while the list changes.
   for (const password of passwords) {
     const held = await unsealData<Partial<SealedSession> & { cookie?: string }>(value, { password, ttl });

@@ -7,9 +7,9 @@ import { type AuthClient, fetchOf } from "../auth/create-auth-client.ts";
 import { createSvcClient } from "../client.ts";
 import { SvcError } from "../error.ts";
 import type { SvcClient } from "../svc-client.ts";
-import { cookiePairs } from "./cookie-header.ts";
+import { cookiePairs, headersOf } from "./cookie-header.ts";
 import { bareOrigin } from "./own-origin.ts";
-import { type BridgeSession, headersOf } from "./read-bridge-session.ts";
+import type { BridgeSession } from "./read-bridge-session.ts";
 
 export interface ServerCallerOptions {
   /** The backend's origin, as this server reaches it. */
