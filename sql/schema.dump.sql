@@ -266,6 +266,10 @@ usage: svc_anonymous, svc_authenticated, svc_system
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.ai_ledger.id
 grant select, usage to svc_system
 
+-- sequence svc.channels_id_seq: owner svc_owner
+range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.channels.id
+grant select, usage to svc_system
+
 -- sequence svc.job_history_entry_seq: owner svc_owner
 range: bigint start 1 increment 1 from 1 to 9223372036854775807 of svc.job_history.entry
 grant select, usage to svc_system
@@ -522,6 +526,47 @@ grant delete, insert, select, update to svc_system
 comment: Speech to be turned into text, by jobs of the kind transcribe.
 comment column error: Why it failed, in a sentence for its owner.
 comment policy select_owner: Users see their own transcriptions.
+
+-- table svc.channel_messages: owner svc_owner
+column channel_id: bigint not null
+column id: bigint not null
+column message: text not null
+column body: text not null
+column user_id: text
+column visitor: text
+column sent_at: timestamp with time zone not null
+column expires_at: timestamp with time zone not null
+constraint channel_messages_channel_id_fkey: FOREIGN KEY (channel_id) REFERENCES svc.channels(id)
+constraint channel_messages_pkey: PRIMARY KEY (channel_id, id)
+constraint channel_messages_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+index channel_messages_expires: svc.channel_messages USING btree (expires_at)
+index channel_messages_user: svc.channel_messages USING btree (user_id) WHERE (user_id IS NOT NULL)
+grant delete, select to svc_system
+comment: Messages of durable channels, as long as the definition says. They go with the account of the user who sent them.
+comment column id: Of the message within its channel, in the order of commits.
+comment column message: The name of the message.
+comment column body: What was sent, encoded, as JSON. Text, because jsonb refuses some strings that JSON has.
+comment column user_id: The member who sent it. Null: a handler, or a visitor without a session.
+comment column visitor: The id of a visitor without a session.
+
+-- table svc.channels: owner svc_owner
+column id: bigint not null generated always as identity
+column name: text not null
+column topic: text not null
+column digest: bytea not null
+column began: bigint not null
+column last: bigint not null
+column dropped: bigint not null
+constraint channels_digest_key: UNIQUE (digest)
+constraint channels_pkey: PRIMARY KEY (id)
+grant select to svc_system
+comment: Durable channels that have messages. Who adds a message locks the row until its commit, so the numbers of messages are in the order of commits.
+comment column name: The name of the definition.
+comment column topic: The name with the input, as rooms.talk::{"id":7}.
+comment column digest: SHA-256 of the topic, which may be too long for an index.
+comment column began: The number before the first message: milliseconds since 1970 when the row was made, so that a row made anew repeats no number.
+comment column last: The number of the newest message.
+comment column dropped: Messages up to this number were removed, by number or age. Until then it is `began`.
 
 -- table svc.job_history: owner svc_owner
 column entry: bigint not null generated always as identity
@@ -4230,6 +4275,57 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: The next rows of svc.open_export() one a line, of about the given length together; null at the end.
 
+-- function svc.read_messages(text,bigint,integer,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.read_messages(topic text, after bigint, newest integer, bytes integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  channel svc.channels;
+  gap boolean := false;
+  more boolean;
+  page record;
+  start bigint := read_messages.after;
+begin
+  select * into channel from svc.channels c where c.digest = sha256(convert_to(read_messages.topic, 'UTF8'));
+  if not found then
+    return concat('{"after":', coalesce(start::text, 'null'), ',"until":0,"last":0,"gap":',
+                  coalesce(start > 0, false)::text, ',"more":false,"messages":[]}');
+  end if;
+  if start is not null then
+    -- 0: the client came before the first message.
+    gap := case when start = 0 then channel.dropped > channel.began else start < channel.dropped or start > channel.last end
+      or exists (
+        select from svc.channel_messages m where m.channel_id = channel.id and m.id > start and m.expires_at <= now());
+  end if;
+  if start is null or gap then
+    start := coalesce(
+      (select m.id from svc.channel_messages m where m.channel_id = channel.id order by m.id desc offset newest limit 1), 0);
+  end if;
+
+  select string_agg(concat('{', svc_private.message_json(s.stored), '}'), ',' order by s.id) as text, max(s.id) as until
+    into page
+    from (
+      select l.*, sum(l.size) over (order by l.id) - l.size as before
+        from (
+          select m as stored, m.id, octet_length(m.body) as size from svc.channel_messages m
+           where m.channel_id = channel.id and m.id > start and m.expires_at > now()
+           order by m.id limit 200
+        ) l
+    ) s
+   where s.before < bytes;
+  more := exists (
+    select from svc.channel_messages m where m.channel_id = channel.id and m.id > page.until and m.expires_at > now());
+  return concat('{"after":', coalesce(read_messages.after::text, 'null'),
+                ',"until":', case when more then page.until else channel.last end, ',"last":', channel.last,
+                ',"gap":', gap::text, ',"more":', more::text, ',"messages":[', page.text, ']}');
+end
+$function$
+execute: svc_request
+comment: Stored messages of a channel as JSON: after, until, last, gap, more, messages. After a message, or the newest ones. Definer: no role of a request may read the tables; the service calls it for members that `join` has let in.
+
 -- function svc.read_section(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.read_section(id uuid)
  RETURNS jsonb
@@ -4677,6 +4773,75 @@ end
 $function$
 execute: svc_request
 comment: Starts a workflow as the current user; returns the id of its run. Definer: requests have no rights on the queue's tables; the run's user is read from the transaction.
+
+-- function svc.store_messages(jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.store_messages(messages jsonb)
+ RETURNS integer[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  channel svc.channels;
+  each record;
+  most integer;
+  sent timestamptz;
+  users text[];
+begin
+  select max(octet_length(m ->> 'body')) into most from jsonb_array_elements(messages) m;
+  if most > 65536 then
+    raise exception 'a message of % bytes is larger than 65536', most
+      using errcode = 'SV413', hint = 'Store it in a table, and send its id.';
+  end if;
+  users := array(
+    select u.id from auth."user" u where u.id in (select m ->> 'user' from jsonb_array_elements(messages) m)
+       for key share skip locked);
+
+  for each in
+    select g.topic, sha256(convert_to(g.topic, 'UTF8')) as digest, array_agg(g.m order by g.place) as items
+      from (select o.m, o.place, o.m ->> 'topic' as topic, o.m ->> 'user' as sender
+              from jsonb_array_elements(messages) with ordinality o (m, place)) g
+     where g.sender is null or g.sender = any (users)
+     group by g.topic order by g.topic collate "C"
+  loop
+    loop -- a sweep may remove the row between the two statements
+      select * into channel from svc.channels c where c.digest = each.digest for update;
+      exit when found;
+      insert into svc.channels (name, topic, digest, began, last, dropped)
+      select each.items[1] ->> 'name', each.topic, each.digest, t.ms, t.ms, t.ms
+        from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) t
+          on conflict (digest) do nothing;
+    end loop;
+    sent := clock_timestamp();
+
+    with added as (
+      insert into svc.channel_messages as n (channel_id, id, message, body, user_id, visitor, sent_at, expires_at)
+      select channel.id, channel.last + row_number() over (order by o.place), o.m ->> 'message', o.m ->> 'body',
+             o.m ->> 'user', o.m ->> 'visitor', sent, sent + (o.m ->> 'keep')::bigint * interval '1 millisecond'
+        from unnest(each.items) with ordinality o (m, place)
+      returning n as stored, n.id
+    ), told as (
+      select a.id, pg_catalog.pg_logical_emit_message(true, 'svc',
+               concat('{"channel":{"topic":', to_json(each.topic), ',', svc_private.message_json(a.stored), '}}')) as place
+        from (select * from added order by id) a
+    )
+    select max(t.id) filter (where t.place is not null) into channel.last from told t;
+
+    most := each.items[1] ->> 'max';
+    update svc.channels c
+       set last = channel.last, dropped = greatest(c.dropped, channel.last - most)
+     where c.id = channel.id;
+    delete from svc.channel_messages m
+     where m.channel_id = channel.id and m.id > channel.dropped and m.id <= channel.last - most;
+  end loop;
+
+  return array(
+    select (o.place - 1)::integer from jsonb_array_elements(messages) with ordinality o (m, place)
+     where o.m ->> 'user' is not null and o.m ->> 'user' <> all (users) order by 1);
+end
+$function$
+execute: svc_request, svc_system
+comment: Stores messages of durable channels and sends them when the transaction commits. Returns the places, from 0, of those whose user is gone: they are not stored. At most 65536 bytes each; refused in read-only transactions. Definer: no role may write the tables or the log; it writes what it is given.
 
 -- function svc.store_object(uuid,uuid,bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.store_object(reservation uuid, bytes_id uuid, size bigint, sha256 text)
@@ -10633,6 +10798,24 @@ $function$
 execute: svc_system
 comment: Numbers of members with roles other than these.
 
+-- function svc_private.message_json(svc.channel_messages): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.message_json(stored svc.channel_messages)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select concat(
+    '"id":', stored.id,
+    ',"at":', (extract(epoch from stored.sent_at) * 1000)::bigint,
+    ',"message":', to_json(stored.message),
+    ',"body":', stored.body,
+    ',"from":', case when coalesce(stored.user_id, stored.visitor) is null then 'null'
+                     else json_build_object('id', coalesce(stored.user_id, stored.visitor), 'userId', stored.user_id)::text end)
+$function$
+execute: svc_system
+comment: The members of a stored message, as JSON without braces.
+
 -- function svc_private.missing_storage_objects(uuid[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.missing_storage_objects(ids uuid[])
  RETURNS SETOF uuid
@@ -10820,6 +11003,18 @@ AS $function$
 $function$
 execute: svc_system
 comment: Days for which the oldest month of the history should have been dropped; null when none is overdue.
+
+-- function svc_private.overdue_messages(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.overdue_messages()
+ RETURNS integer
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select nullif(greatest(extract(epoch from now() - min(m.expires_at))::integer / 86400, 1), 1) from svc.channel_messages m
+$function$
+execute: svc_system
+comment: Days for which the oldest message of a durable channel should have been removed; null when none is overdue.
 
 -- function svc_private.pass_on_run(uuid,bigint,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.pass_on_run(run_id uuid, held bigint, delay interval)
@@ -14345,6 +14540,43 @@ AS $function$
 $function$
 execute: svc_system
 comment: Removes finished jobs that are older than this from the history, up to a limit; returns their number. Definer: svc_system only reads svc.job_history.
+
+-- function svc_private.sweep_messages(integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.sweep_messages(most integer)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  removed bigint;
+begin
+  with old as (
+    select m.channel_id, m.id
+      from svc.channel_messages m join svc.channels c on c.id = m.channel_id
+     where m.expires_at <= now()
+     order by m.expires_at limit most for update skip locked
+  ), gone as (
+    delete from svc.channel_messages m using old o where m.channel_id = o.channel_id and m.id = o.id
+    returning m.channel_id, m.id
+  ), noted as (
+    update svc.channels c set dropped = greatest(c.dropped, g.id)
+      from (select channel_id, max(id) as id from gone group by channel_id) g where c.id = g.channel_id
+  )
+  select count(*) into removed from gone;
+
+  with empty as (
+    select c.id, c.last from svc.channels c
+     where not exists (select from svc.channel_messages m where m.channel_id = c.id) limit most
+  ), locked as (
+    select c.id from svc.channels c join empty e on e.id = c.id and e.last = c.last for update of c skip locked
+  )
+  delete from svc.channels c using locked l where c.id = l.id;
+  return removed;
+end
+$function$
+execute: svc_system
+comment: Removes messages of channels that are older than their channels keep them, up to a limit; returns their number. Definer: svc_system may not write svc.channels.
 
 -- function svc_private.tables_beneath(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.tables_beneath(view regclass)

@@ -5,7 +5,7 @@ export { createSvc, type Svc } from "./app/create-svc.ts";
 export { defineConfig, type SvcConfig } from "./config/config.ts";
 export type { Api } from "./contract/api.ts";
 export { type AuthDefinition, defineAuth, type InvitationMail } from "./contract/auth.ts";
-export { type ChannelOptions, channel } from "./contract/channel.ts";
+export { type ChannelOptions, channel, type DurableOptions } from "./contract/channel.ts";
 export type { Channel } from "./contract/channel-definition.ts";
 export type { Context } from "./contract/context.ts";
 export { type Cron, cron } from "./contract/cron.ts";

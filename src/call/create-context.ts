@@ -259,7 +259,8 @@ export class CallContext implements Context, PlatformContext {
 
   /** The notifications that `tell` will send, as JSON. */
   static messages(context: CallContext): readonly string[] {
-    return context[state].transaction.messages;
+    const { messages, stored } = context[state].transaction;
+    return [...messages, ...stored];
   }
 
   /** Deletes the bytes that a commit or rollback leaves unreferenced. Not called when the outcome is unknown. */

@@ -52,6 +52,8 @@ export interface Invocation<T> {
   run: ProcedureDefinition["run"];
   /** Checks the result and encodes it for the wire; an error here still rolls the call back. */
   encode(result: unknown): T | Promise<T>;
+  /** More statements of the platform in the same transaction, behind the handler. */
+  also?(transaction: RequestTransaction, encoded: T): Promise<void>;
   /** Called with what the result was read from. */
   watched?(seen: Seen): void;
   /** Whether `watched` needs to know what read with its owner's rights also in production. (Default: only while developing) */
@@ -87,6 +89,7 @@ export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Pr
     const call: Call = { context, input, outcome: {}, ...(request && { request }) };
     if (invocation.asksBypassing || (invocation.watched && !runtime.production)) CallContext.keepTexts(context);
     const encoded = await invocation.encode(await runRefusable(invocation, call));
+    await invocation.also?.(transaction, encoded);
     invocation.watched?.(await seenBy(transaction, context));
     if (invocation.undo?.(encoded)) await transaction.rollback();
     return encoded;

@@ -1,6 +1,6 @@
 /**
  * For `svc doctor`: jobs and runs that the application's code cannot finish, as before or after a release; deliveries of webhooks
- * that no receiver took; months of the history that should be gone; roles that no code knows.
+ * that no receiver took; months of the history and messages of channels that should be gone; roles that no code knows.
  */
 import type pg from "pg";
 import { defaultRoles } from "../contract/auth.ts";
@@ -67,6 +67,7 @@ export async function examineKept(pool: pg.Pool, historyDays: number | false): P
   const [kept] = (
     await pool.query<{ days: number | null }>("select svc_private.overdue_history($1) as days", [historyDays || null])
   ).rows;
+  const [stored] = (await pool.query<{ days: number | null }>("select svc_private.overdue_messages() as days")).rows;
   const told: string[] = [];
   if (dead && dead.value > 0) {
     told.push(
@@ -77,6 +78,12 @@ export async function examineKept(pool: pg.Pool, historyDays: number | false): P
     told.push(
       `A month of the history is ${kept.days} days older than limits.historyDays: the daily sweep could not drop it.\n` +
         "  It needs a worker, and a moment without a long transaction on an audited table.",
+    );
+  }
+  if (stored?.days) {
+    told.push(
+      `Messages of durable channels are stored ${stored.days} days longer than their channels say. Nobody reads them any more.\n` +
+        "  The daily sweep removes them. It needs a worker.",
     );
   }
   return told.map((text) => ({ kind: "advice", text }));

@@ -18,6 +18,8 @@ export interface ChannelDefinition {
   messages: ChannelMessages;
   notices: ChannelMessages;
   presence: StandardSchemaV1 | null;
+  /** Which messages are stored: the age in milliseconds, and the number. */
+  durable: { keep: number; max: number } | null;
   anonymous: boolean;
   /** Set if it is anonymous. */
   definedAt?: DefinedAt;
@@ -34,6 +36,8 @@ export interface ChannelTypes {
   heard: object;
   shown: unknown;
   seen: unknown;
+  /** Whether it is durable. */
+  stored: boolean;
 }
 
 /** A channel, to be registered under `channels` of `defineApi`. */

@@ -1,16 +1,25 @@
 /**
- * Channels: messages between those who are somewhere now, and who is there. Nothing is stored.
+ * Channels: messages between those who are somewhere now, and who is there. Nothing is stored, unless a channel is `durable`.
  * Next hop: `src/realtime/channels.ts` runs them, `src/server/realtime-calls.ts` asks `join`.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { z } from "zod";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { boolean, callable, checkOptions, must, type ShapeOf } from "../kit/options.ts";
+import { type Duration, milliseconds } from "../kit/duration.ts";
+import { boolean, callable, checkOptions, integer, must, type ShapeOf } from "../kit/options.ts";
 import { isSchema } from "../kit/v.ts";
 import type { Channel, ChannelMessages } from "./channel-definition.ts";
 import type { Context } from "./context.ts";
 import type { Schema } from "./database.ts";
 import { definedAt } from "./defined-at.ts";
+
+/** How long and how many messages of a channel are stored. */
+export interface DurableOptions {
+  /** From a minute to a year, such as "7 days"; milliseconds as a number. */
+  keep: Duration;
+  /** The newest ones of each channel, at most 10,000. (Default: 1000) */
+  max?: number | undefined;
+}
 
 export interface ChannelOptions<
   I extends StandardSchemaV1,
@@ -18,6 +27,7 @@ export interface ChannelOptions<
   N extends ChannelMessages,
   P extends StandardSchemaV1,
   S extends Schema = Schema,
+  D extends DurableOptions | undefined = DurableOptions | undefined,
 > {
   /** Which channel of this kind it is, such as `z.object({ id: z.uuid() })`. */
   input: I;
@@ -32,6 +42,8 @@ export interface ChannelOptions<
   notices?: N | undefined;
   /** What a member shows to the others. (Default: nobody learns who is there) */
   presence?: P | undefined;
+  /** Stores messages, for those who join later or come back. (Default: nothing is stored) */
+  durable?: D | undefined;
   /** Whether `join` is asked for callers who are not signed in. (Default: they get UNAUTHORIZED) */
   allowAnonymous?: boolean | undefined;
 }
@@ -43,6 +55,24 @@ const schema = () => z.custom<StandardSchemaV1>(isSchema, must("a Standard Schem
 const event = z.string().regex(/^[A-Za-z_]\w{0,63}$/, must("a name of letters, digits and _"));
 const messages = () => z.record(event, schema()).default({});
 
+const year = milliseconds("365 days");
+const span = must('a duration from "1 minute" to "365 days". Store in a table of yours what has to stay for longer');
+const durable = z.strictObject({
+  keep: z.custom<Duration>((given) => {
+    try {
+      const kept = milliseconds(given as Duration);
+      return kept >= 60_000 && kept <= year;
+    } catch {
+      return false;
+    }
+  }, span),
+  max: integer(
+    1,
+    10_000,
+    "a whole number from 1 to 10000: the newest messages of each channel. Store more of them in a table of yours",
+  ).default(1_000),
+} satisfies ShapeOf<DurableOptions>);
+
 type AnyOptions = ChannelOptions<StandardSchemaV1, ChannelMessages, ChannelMessages, StandardSchemaV1>;
 
 const options = z.strictObject({
@@ -51,6 +81,7 @@ const options = z.strictObject({
   messages: messages(),
   notices: messages(),
   presence: schema().optional(),
+  durable: durable.transform(({ keep, max }) => ({ keep: milliseconds(keep), max })).optional(),
   allowAnonymous: boolean().default(false),
 } satisfies ShapeOf<AnyOptions>);
 
@@ -62,9 +93,10 @@ export type ChannelBuilder<S extends Schema> = <
   // biome-ignore lint/complexity/noBannedTypes: the same
   N extends ChannelMessages = {},
   P extends StandardSchemaV1 = StandardSchemaV1<null>,
+  D extends DurableOptions | undefined = undefined,
 >(
   name: string,
-  options: ChannelOptions<I, M, N, P, S>,
+  options: ChannelOptions<I, M, N, P, S, D>,
 ) => Channel<{
   input: StandardSchemaV1.InferInput<I>;
   sent: Inputs<M>;
@@ -72,6 +104,7 @@ export type ChannelBuilder<S extends Schema> = <
   heard: Outputs<M> & Outputs<N>;
   shown: StandardSchemaV1.InferInput<P>;
   seen: StandardSchemaV1.InferOutput<P>;
+  stored: D extends DurableOptions ? true : false;
 }>;
 
 /**
@@ -92,12 +125,19 @@ export const channel: ChannelBuilder<Schema> = (name, given) => {
       hint: 'Use words of letters from a to z, digits and _ joined by dots, such as "rooms.talk"; at most 128 characters.',
     });
   }
-  const { allowAnonymous: anonymous, presence = null, ...rest } = checkOptions(`The channel "${name}"`, options, given);
+  const {
+    allowAnonymous: anonymous,
+    presence = null,
+    durable = null,
+    ...rest
+  } = checkOptions(`The channel "${name}"`, options, given);
   const twice = Object.keys(rest.messages).find((key) => key in rest.notices);
   if (twice) {
     throw new DefinitionError(`The channel "${name}" has "${twice}" among messages and notices.`, {
       hint: "Handlers may send messages too. Leave it out of notices, or out of messages if members must not send it.",
     });
   }
-  return { "~svc": { channel: { name, ...rest, presence, anonymous, ...definedAt(anonymous, name, channel) } } };
+  return {
+    "~svc": { channel: { name, ...rest, presence, durable, anonymous, ...definedAt(anonymous, name, channel) } },
+  };
 };

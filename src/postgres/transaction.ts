@@ -32,8 +32,9 @@ export class RequestTransaction {
   #mark: Omit<TransactionMark, "place"> | undefined;
   #ended = false;
   #savepoints = 0;
-  /** What `ctx.realtime` sends just before COMMIT. A savepoint that is rolled back takes its own messages back. */
+  /** What `ctx.realtime` sends just before COMMIT, and to durable channels. A savepoint that is rolled back takes its own back. */
   readonly messages: string[] = [];
+  readonly stored: string[] = [];
   /** The last rollback to a savepoint. */
   #returning: Promise<unknown> | undefined;
 
@@ -184,13 +185,13 @@ export class RequestTransaction {
   async savepoint<T>(run: () => Promise<T>, stays = false): Promise<T> {
     // Not awaited: what `run` sends follows it, and fails with it.
     this.query({ text: "savepoint svc_nested" }).catch(() => {});
-    const said = this.messages.length;
+    const said = [this.messages.length, this.stored.length] as const;
     try {
       const result = await run();
       if (!stays) await this.query({ text: "release savepoint svc_nested" });
       return result;
     } catch (error) {
-      this.messages.length = said;
+      [this.messages.length, this.stored.length] = said;
       for (const what of ["rollback to", "release"]) await this.query({ text: `${what} savepoint svc_nested` });
       this.#failure = undefined;
       throw error;

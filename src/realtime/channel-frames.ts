@@ -11,6 +11,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { decode, encodeMessage, encodeState, type Place, topicOf } from "./channel-codec.ts";
 import { type ChannelRates, channelLimits } from "./channel-limits.ts";
 import { type ChannelSocket, Member } from "./channel-member.ts";
+import { recallOf, storedMessage } from "./channel-store.ts";
 import type { Channels } from "./channels.ts";
 import { split } from "./subscription-topics.ts";
 
@@ -31,6 +32,8 @@ interface ClientFrame {
   data?: unknown;
   state?: unknown;
   ref?: unknown;
+  after?: unknown;
+  last?: unknown;
 }
 
 /** In characters, as of a query. */
@@ -82,14 +85,17 @@ export class ChannelFrames {
     return this.#socket.session?.user.id ?? this.#socket.address;
   }
 
-  #join(definition: ChannelDefinition, key: string, { follows }: ClientFrame): void {
+  #join(definition: ChannelDefinition, key: string, frame: ClientFrame): void {
+    const { follows } = frame;
     const { channels, hasRoomFor, weigh } = this.#services;
     if (!definition.anonymous && !this.#socket.session) throw new SvcError("UNAUTHORIZED");
     if (key.length > maxKey) throw new SvcError("BAD_REQUEST", `A channel's key has at most ${maxKey} characters.`);
+    const recall = definition.durable ? recallOf(frame) : undefined;
     const known = this.#members.get(key);
     if (known && follows !== undefined && known.secret === follows) {
       // The SDK may ask twice; the answer to the first says that it is there.
       if (known.isAdmitted) this.#socket.tell({ type: "subscribed", query: key, follows, renewed: true });
+      if (recall && (frame.after !== undefined || frame.last !== undefined)) known.recall(recall);
       return;
     }
     const place = placeOf(definition, key);
@@ -105,7 +111,16 @@ export class ChannelFrames {
       this.#remove(key, 0);
       this.#fail(key, undefined, error);
     };
-    const member = new Member({ host: channels, socket: this.#socket, key, place, connection, secret, refused });
+    const member = new Member({
+      host: channels,
+      socket: this.#socket,
+      key,
+      place,
+      connection,
+      secret,
+      recall,
+      refused,
+    });
     this.#members.set(key, member);
     weigh(this.#socket, perMember + 2 * key.length);
     member.doubt();
@@ -126,8 +141,13 @@ export class ChannelFrames {
       });
     }
     const body = encodeMessage(schema, decode(data));
-    const item = { c: member.place.topic, e: name, b: body, from: member.sender, by: member.connection };
-    this.#act(member, ref, () => this.#services.channels.outbox.send(item));
+    const { outbox, store } = this.#services.channels;
+    const { place, sender: from, connection: by } = member;
+    // A durable one comes back to its sender, too: all have the same messages in the same order.
+    if (definition.durable) {
+      const stored = storedMessage(definition, place.topic, name, body, from);
+      this.#act(member, ref, () => store.send(stored));
+    } else this.#act(member, ref, () => outbox.send({ c: place.topic, e: name, b: body, from, by }));
   }
 
   #track(definition: ChannelDefinition, key: string, { state, ref }: ClientFrame): void {

@@ -18,6 +18,8 @@ export const channelLimits = {
   waiting: 256 * 1024,
   /** Messages that wait while `join` is asked again. */
   held: 200,
+  /** Stored messages that a client may ask for as it joins. */
+  history: 1_000,
   /** Messages that wait in a process to be given to sockets. */
   queued: 5_000,
 } as const;

@@ -9,6 +9,7 @@ import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Place } from "./channel-codec.ts";
 import { channelLimits } from "./channel-limits.ts";
+import { pageFrame, type Recall, type Stored } from "./channel-store.ts";
 import type { Told } from "./told-transactions.ts";
 import { sees } from "./transaction-ids.ts";
 
@@ -32,11 +33,13 @@ export interface Asked {
   topics: readonly string[];
   /** Whether every change of it comes under these topics. */
   isComplete: boolean;
+  /** What was asked for of a durable channel. */
+  stored?: Stored | undefined;
 }
 
 interface Host {
-  /** Runs `join` as the member. */
-  ask(member: Member): Promise<Asked>;
+  /** Runs `join` as the member. @param recall what it wants to be told of stored messages. (Default: nothing) */
+  ask(member: Member, recall?: Recall): Promise<Asked>;
   /** Resolves when changes arrive. @throws SvcError UNAVAILABLE */
   live(): Promise<void>;
   /** The changes that have been told so far. */
@@ -74,6 +77,8 @@ export interface MemberOptions {
   connection: string;
   /** The secret. */
   secret: unknown;
+  /** Of a durable channel. */
+  recall?: Recall | undefined;
   /** Called when it may not be there, or not any more. */
   refused(member: Member, error: SvcError): void;
 }
@@ -103,12 +108,14 @@ export class Member {
   /** Whether the next answer must have seen all that was told. */
   #needsAll = true;
   #held: Held[] = [];
+  #recall: Recall | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Acts that wait for the answer. */
   #acts: (() => void)[] = [];
 
-  constructor({ host, socket, key, place, connection, secret, refused }: MemberOptions) {
+  constructor({ host, socket, key, place, connection, secret, recall, refused }: MemberOptions) {
     this.#host = host;
+    this.#recall = recall;
     this.#refused = refused;
     this.secret = secret;
     this.socket = socket;
@@ -133,6 +140,16 @@ export class Member {
     void this.#settle().catch((error) => this.#refuse(error));
   }
 
+  /**
+   * Has it told of stored messages, by the answer of `join` that reads them. That must have seen all that was told before,
+   * and what is told later waits for it: no message is left out.
+   */
+  recall(recall: Recall): void {
+    this.#recall = recall;
+    this.#needsAll = true;
+    this.doubt();
+  }
+
   /** All is unknown: the log is read anew, and may be that of another server, whose transactions have other ids. */
   renew(): void {
     this.#needs = [];
@@ -154,7 +171,8 @@ export class Member {
 
   /** Gives it a message, or who is there. @param missed called if it is dropped. (Default: as `Host.behind`) */
   give(frame: Buffer, missed = () => this.#host.behind(this)): void {
-    if (this.isOver || !this.isAdmitted) return;
+    // Stored messages that are told before the member is admitted may not be in the page that it gets then.
+    if (this.isOver || !(this.isAdmitted || this.#recall)) return;
     if (!this.#isAsking) this.#pass({ frame, missed });
     else if (this.#held.length < channelLimits.held) this.#held.push({ frame, missed });
     else missed();
@@ -176,7 +194,8 @@ export class Member {
       const before = this.#held.length;
       const renewals = this.#renewals;
       const toldBefore = this.#host.told;
-      const asked = await this.#ask();
+      const recall = this.#recall;
+      const asked = await this.#ask(recall);
       if (this.isOver) return;
       if (asked && !asked.isAllowed) throw new SvcError("FORBIDDEN", "You may not be in this channel.");
       const isNew = asked?.topics.some((topic) => !this.topics.includes(topic)) ?? false;
@@ -187,11 +206,12 @@ export class Member {
       // What changed between the answer and the subscription to its topics is told to nobody. What changes later, is told to it:
       // an answer need not have seen that, which never ends where others write without a pause.
       this.#needsAll ||= isNew;
+      const snapshot = asked?.stored?.snapshot ?? asked?.snapshot ?? null;
       const told = isNew ? this.#host.told : toldBefore;
-      if (!asked || late.length > 0 || (this.#needsAll && !this.#host.hasSeenAll(asked.snapshot, told)))
-        this.#again = true;
+      if (!asked || late.length > 0 || (this.#needsAll && !this.#host.hasSeenAll(snapshot, told))) this.#again = true;
       else {
-        this.#needsAll = false;
+        this.#needsAll = recall !== this.#recall;
+        if (!this.#needsAll) this.#recall = undefined;
         this.#release(asked, this.#again ? before : Number.POSITIVE_INFINITY);
       }
     }
@@ -200,7 +220,7 @@ export class Member {
   }
 
   /** @returns null for a failure that passes */
-  async #ask(): Promise<Asked | null> {
+  async #ask(recall: Recall | undefined): Promise<Asked | null> {
     try {
       await this.#host.live();
     } catch (error) {
@@ -210,7 +230,7 @@ export class Member {
       return null;
     }
     try {
-      return await this.#host.ask(this);
+      return await this.#host.ask(this, recall);
     } catch (error) {
       const passes = error instanceof SvcError && ["UNAVAILABLE", "TIMEOUT", "RATE_LIMITED"].includes(error.code);
       if (passes && this.isAdmitted && performance.now() - this.#since < patience) return null;
@@ -218,11 +238,12 @@ export class Member {
     }
   }
 
-  #release({ isComplete }: Asked, count: number): void {
+  #release({ isComplete, stored }: Asked, count: number): void {
     if (!this.isAdmitted) {
       this.isAdmitted = true;
       this.#host.admitted(this);
     }
+    if (stored) this.#pass({ frame: pageFrame(this.key, stored.page), missed: () => this.#host.behind(this) });
     for (const held of this.#held.splice(0, count)) this.#pass(held);
     const wait = (isComplete ? asksAgainAfter : looksAfter) * (0.75 + Math.random() / 4);
     clearTimeout(this.#timer);

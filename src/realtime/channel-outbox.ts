@@ -5,8 +5,8 @@
  */
 import { SvcError } from "../kit/svc-error.ts";
 
-/** Runs `svc_private.broadcast()`. */
-export type Broadcast = (messages: string) => Promise<void>;
+/** Runs `svc_private.broadcast()`; or for durable channels `svc.store_messages()`, whose answer has the places of those that were not stored. */
+export type Broadcast = (messages: string) => Promise<unknown>;
 
 /** In bytes, of one statement; as the function allows, less the list's own characters. */
 const most = 250_000;
@@ -47,8 +47,11 @@ export class ChannelOutbox {
     while (this.#waiting.length > 0) {
       const batch = this.#take();
       await this.#broadcast(`[${batch.map(({ text }) => text).join(",")}]`).then(
-        () => {
-          for (const { sent } of batch) sent();
+        (refused) => {
+          for (const [place, { sent, failed }] of batch.entries())
+            if (Array.isArray(refused) && refused.includes(place))
+              failed(new SvcError("UNAVAILABLE", "Your account is being changed. Try again."));
+            else sent();
         },
         (error) => {
           for (const { failed } of batch) failed(error);

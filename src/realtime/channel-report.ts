@@ -4,13 +4,14 @@
  * Next hop: `sql/realtime/answer_channels.sql`; `src/studio/channels-panel.ts` asks.
  */
 import { hostname } from "node:os";
+import type { ChannelDefinition } from "../contract/channel-definition.ts";
 import type { Body } from "./channel-codec.ts";
 
 /** Lists and no objects, because a notification takes less than 8,000 bytes. */
 export interface ChannelReport {
   /** Its host and its process id. */
   process: string;
-  /** Of each definition with open channels. */
+  /** Of each definition with open channels. Behind the name: whether it is durable. */
   names: [name: string, open: number, members: number, largest: number][];
   /** The largest ones, while developing. */
   rooms: [topic: string, members: number][];
@@ -28,6 +29,7 @@ export interface ReporterOptions {
   answer(question: string, report: string): Promise<void>;
   /** Whether sizes of messages are not kept. */
   production: boolean;
+  definitions: ReadonlyMap<string, Pick<ChannelDefinition, "durable">>;
 }
 
 /** Answers at a time: questions must not occupy the database. */
@@ -55,7 +57,8 @@ export class ChannelReporter {
   async answer(question: string): Promise<void> {
     if (this.#answers >= atOnce) return;
     this.#answers++;
-    const report = reportChannels(this.#rooms, this.#options.production ? null : this.#last);
+    const { definitions, production } = this.#options;
+    const report = reportChannels(this.#rooms, production ? null : this.#last, definitions);
     await this.#options.answer(question, report).catch(() => {});
     this.#answers--;
   }
@@ -64,10 +67,15 @@ export class ChannelReporter {
 type Rooms = ReadonlyMap<string, { readonly size: number }>;
 
 /** @param rooms members by topic @param last the last messages; null in production */
-function reportChannels(rooms: Rooms, last: ChannelReport["messages"] | null): string {
+function reportChannels(
+  rooms: Rooms,
+  last: ChannelReport["messages"] | null,
+  definitions: ReporterOptions["definitions"],
+): string {
   const names = new Map<string, ChannelReport["names"][number]>();
   for (const [topic, { size }] of rooms) {
-    const name = topic.split("::", 1)[0] ?? topic;
+    const plain = topic.split("::", 1)[0] ?? topic;
+    const name = definitions.get(plain)?.durable ? `${plain} (durable)` : plain;
     const [, open, members, largest] = names.get(name) ?? [name, 0, 0, 0];
     names.set(name, [name, open + 1, members + size, Math.max(largest, size)]);
   }

@@ -7,6 +7,7 @@
 import type { ChannelDefinition } from "../contract/channel-definition.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { Arrival } from "./arrival.ts";
 import type { Body } from "./channel-codec.ts";
 import { channelLimits } from "./channel-limits.ts";
 import type { Asked, Member } from "./channel-member.ts";
@@ -14,6 +15,7 @@ import { type Broadcast, ChannelOutbox } from "./channel-outbox.ts";
 import type { Present } from "./channel-place.ts";
 import { Presence, type PresenceItem, presenceTimes } from "./channel-presence.ts";
 import { ChannelReporter, type ReporterOptions } from "./channel-report.ts";
+import type { Recall } from "./channel-store.ts";
 import { textFrame } from "./outbox.ts";
 import { type Told, ToldTransactions } from "./told-transactions.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
@@ -24,6 +26,8 @@ export type AskJoin = (
   input: unknown,
   session: Session | null,
   holder: string | null,
+  /** What to read of a durable channel. */
+  recall?: Recall & { topic: string },
 ) => Promise<Asked>;
 
 /** Who sent a message; null: a handler of the service. */
@@ -38,6 +42,9 @@ interface MessageItem {
   from: Sender;
   /** The connection that sent it, which does not get it. */
   by?: string;
+  /** Of a durable channel. */
+  id?: number | undefined;
+  at?: number | undefined;
 }
 
 /** What is to be given to the members of a channel. */
@@ -47,6 +54,7 @@ interface Delivery {
   frames: Map<string, Buffer>;
   data: object;
   by: string | undefined;
+  isStored: boolean;
   left: Member[];
 }
 
@@ -56,9 +64,10 @@ interface QuestionItem {
 }
 
 export interface ChannelsOptions extends ReporterOptions {
-  definitions: ReadonlyMap<string, ChannelDefinition>;
   ask: AskJoin;
   broadcast: Broadcast;
+  /** The same of durable channels. */
+  store: Broadcast;
   /** As in `SubscriptionRegistry`. */
   before(): string | null;
 }
@@ -67,19 +76,18 @@ export interface ChannelsOptions extends ReporterOptions {
 const tick = 100;
 /** Sends in a row, before other events have their turn. */
 const atOnce = 500;
-/** In milliseconds, until changes arrive. */
-const longestWait = 10_000;
 
 export class Channels {
   readonly #options: ChannelsOptions;
   readonly outbox: ChannelOutbox;
+  readonly store: ChannelOutbox;
   readonly presence: Presence;
   readonly #rooms = new Map<string, Set<Member>>();
   /** Who doubts at which topics of changes. */
   readonly #doubting = new Map<string, Set<Member>>();
   #queue: Delivery[] = [];
   readonly #behind = new Set<Member>();
-  readonly #waiting = new Set<() => void>();
+  readonly #arrival = new Arrival();
   #timer: NodeJS.Timeout | undefined;
   readonly #reporter: ChannelReporter;
   readonly #told = new ToldTransactions();
@@ -93,6 +101,7 @@ export class Channels {
     this.#options = options;
     this.#reporter = new ChannelReporter(this.#rooms, options);
     this.outbox = new ChannelOutbox(options.broadcast);
+    this.store = new ChannelOutbox(options.store);
     this.presence = new Presence(this.outbox, (topic) => this.#list(topic));
   }
 
@@ -113,23 +122,12 @@ export class Channels {
     return snapshot === null || this.#told.areIn(snapshot, told);
   }
 
-  ask({ place: { definition, input }, socket }: Member): Promise<Asked> {
-    return this.#options.ask(definition, input, socket.session, socket.address);
+  ask({ place: { definition, input, topic }, socket }: Member, recall?: Recall): Promise<Asked> {
+    return this.#options.ask(definition, input, socket.session, socket.address, recall && { ...recall, topic });
   }
 
   live(): Promise<void> {
-    if (this.#options.before() !== null) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      const wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      const timer = setTimeout(() => {
-        this.#waiting.delete(wake);
-        reject(new SvcError("UNAVAILABLE", "Changes do not arrive in this process. Try again shortly."));
-      }, longestWait).unref();
-      this.#waiting.add(wake);
-    });
+    return this.#options.before() === null ? this.#arrival.wait() : Promise.resolve();
   }
 
   follow(member: Member, topics: readonly string[]): void {
@@ -191,7 +189,8 @@ export class Channels {
   /** Members are doubted first: what the same transaction says is not for members that it removed. */
   changed({ topics, xid, told }: TransactionEvents): void {
     for (const topic of topics) for (const member of this.#doubting.get(topic) ?? []) member.doubt(xid);
-    for (const { topic, event, body } of told) this.#say({ c: topic, e: event, b: body as Body, from: null });
+    for (const { topic: c, event = "", message: e = event, body, from = null, id, at } of told)
+      this.#say({ c, e, b: body as Body, from: from as Sender, id, at });
   }
 
   /** @param text of one statement (`channel-outbox.ts`) */
@@ -211,8 +210,7 @@ export class Channels {
   /** Everybody is asked again: what changed meanwhile is unknown. */
   resumed(): void {
     this.#told.begin(this.#options.before());
-    for (const wake of this.#waiting) wake();
-    this.#waiting.clear();
+    this.#arrival.come();
     for (const room of this.#rooms.values()) for (const member of room) member.renew();
     this.presence.live();
   }
@@ -222,7 +220,7 @@ export class Channels {
     await this.presence.close();
   }
 
-  #say({ c: topic, e: message, b: body, from, by }: MessageItem): void {
+  #say({ c: topic, e: message, b: body, from, by, id, at }: MessageItem): void {
     const room = this.#rooms.get(topic);
     if (!room) return;
     this.#reporter.note(topic, message, body);
@@ -230,8 +228,9 @@ export class Channels {
       for (const member of room) this.behind(member);
       return;
     }
-    const delivery = { topic, frames: new Map(), data: { message, body, from }, by, left: [...room] };
-    if (this.#queue.push(delivery) === 1) this.#deliver();
+    const isStored = id !== undefined;
+    const data = { message, body, from, ...(isStored && { id, at }) };
+    if (this.#queue.push({ topic, frames: new Map(), data, by, isStored, left: [...room] }) === 1) this.#deliver();
   }
 
   /** Gives what waits, in pieces: a flood of messages must not delay the changes of watched queries. */
@@ -246,6 +245,8 @@ export class Channels {
       }
       sends++;
       if (member.connection === next.by) continue;
+      // It will ask for what it misses, and must not have a later one before.
+      if (next.isStored && this.#behind.has(member)) continue;
       const frame = next.frames.get(member.key) ?? frameOf(member.key, next.data);
       next.frames.set(member.key, frame);
       this.delivered++;

@@ -1,7 +1,7 @@
 /**
  * `ctx.realtime`: notifies subscribers as a part of the call's transaction. Messages are sent just before COMMIT, so a
  * handler need not wait for them; if the call fails, they are rolled back with everything else.
- * Next hop: `sql/realtime/emit_message.sql`.
+ * Next hop: `sql/realtime/emit_message.sql`, and `store_messages.sql` for durable channels.
  */
 import type { Channel } from "../contract/channel-definition.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
@@ -12,6 +12,7 @@ import type { SvcError } from "../kit/svc-error.ts";
 import { type Access, requireWrite } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { encodeMessage, topicOf } from "./channel-codec.ts";
+import { storedMessage, storeMessages } from "./channel-store.ts";
 import { keyOf } from "./key.ts";
 
 /** Whether anyone may call the query of that name. */
@@ -68,7 +69,9 @@ export class CallRealtime implements ContextRealtime {
     const schema = Object.hasOwn(known, event) && known[event];
     if (!schema) throw this.#misuse("send", `The channel "${definition.name}" has no message "${event}".`);
     const { topic } = topicOf(definition, input);
-    this.#say({ channel: { topic, event, body: encodeMessage(schema, data) } });
+    const body = encodeMessage(schema, data);
+    if (definition.durable) this.#say(storedMessage(definition, topic, event, body), this.#transaction.stored);
+    else this.#say({ channel: { topic, event, body } });
   }
 
   /** Sends the collected messages, unless the call was rolled back. Called once, just before COMMIT. */
@@ -78,6 +81,8 @@ export class CallRealtime implements ContextRealtime {
     for (const message of transaction.messages.splice(0)) {
       await transaction.asLogin({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
     }
+    const stored = transaction.stored.splice(0);
+    if (stored.length > 0) await transaction.asLogin(storeMessages, [`[${stored}]`]);
   }
 
   /** Only queries can be watched. Without this check a mistyped name would be ignored silently. */
@@ -93,9 +98,9 @@ export class CallRealtime implements ContextRealtime {
     return misuseError(`ctx.realtime.${call}`, text, this.#queries.production);
   }
 
-  #say(message: object): void {
+  #say(message: object, all = this.#transaction.messages): void {
     requireWrite(this.#access, "A query cannot notify subscribers, because it may run again. Make it a mutation.");
-    this.#transaction.messages.push(JSON.stringify(message));
+    all.push(JSON.stringify(message));
   }
 }
 

@@ -39,6 +39,8 @@ export interface RealtimeOptions
   /** Asks whether a caller may be in a channel. @param reads made here */
   join(reads: FollowedReads): AskJoin;
   broadcast: Broadcast;
+  /** The same of durable channels. */
+  store: Broadcast;
   answer: ChannelsOptions["answer"];
   /** They sign grants; newest first. */
   secrets: readonly string[];
@@ -93,6 +95,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     tracing,
     join,
     broadcast,
+    store,
     answer,
     ...rest
   } = options;
@@ -100,7 +103,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
   const registry = new SubscriptionRegistry(rerun);
   const reads = new FollowedReads({ tables, secrets, log, production });
   const before = () => registry.before;
-  const channels = new Channels({ definitions, ask: join(reads), broadcast, answer, production, before });
+  const channels = new Channels({ definitions, ask: join(reads), broadcast, store, answer, production, before });
   const sink: EventSink = {
     end: hearEnd,
     begun: (xid) => {

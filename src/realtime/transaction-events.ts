@@ -27,12 +27,18 @@ export interface TransactionEvents {
   trace?: string | undefined;
 }
 
-/** A message of a handler for the members of a channel. */
+/** A message of a handler, or of a durable channel, for the members. */
 interface Told {
   topic: string;
-  event: string;
+  /** Its name. */
+  event?: string;
   /** Encoded. */
   body: unknown;
+  /** Of a durable channel: its name, who sent it, its number and its time. */
+  message?: string;
+  from?: unknown;
+  id?: number;
+  at?: number;
 }
 
 export interface EventSink {

@@ -11,6 +11,7 @@ import type { LoadedApp } from "../contract/loaded-app.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { runStatement } from "../postgres/run-statement.ts";
 import { callerTeams } from "../realtime/caller-teams.ts";
+import { readMessages, recallValues, type Stored, storeMessages } from "../realtime/channel-store.ts";
 import type { AskJoin } from "../realtime/channels.ts";
 import type { FollowedReads, Seen } from "../realtime/followed-reads.ts";
 import { publicRerun } from "./rerun.ts";
@@ -32,6 +33,12 @@ function broadcasts(system: pg.Pool, log: Logger): (messages: string) => Promise
   };
 }
 
+/** The same of durable channels. */
+async function store(system: pg.Pool, messages: string): Promise<readonly number[]> {
+  const [row] = await runStatement<{ refused: number[] }>(system, { ...storeMessages, values: [messages] });
+  return row?.refused ?? [];
+}
+
 /** Tells Studio which channels are open here (`sql/realtime/answer_channels.sql`). */
 async function answer(system: pg.Pool, question: string, report: string): Promise<void> {
   const text = "select svc_private.answer_channels($1, $2)";
@@ -43,16 +50,18 @@ export const realtimeCalls = (runtime: Runtime, { api, auth }: LoadedApp, system
   rerun: publicRerun(runtime, api["~svc"].procedures, sessionsOfUsers(system, auth)),
   join: (reads: FollowedReads) => channelJoins(runtime, reads),
   broadcast: broadcasts(system, runtime.log),
+  store: (messages: string) => store(system, messages),
   answer: (question: string, report: string) => answer(system, question, report),
 });
 
 function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
   const said = new Set<string>();
-  return async ({ name, join, anonymous, definedAt }, input, session, address) => {
+  return async ({ name, join, anonymous, definedAt }, input, session, address, recall) => {
     const requestId = randomUUID();
     const holder = session?.user.id ?? address;
     const caller = { session, requestId, ...(holder !== null && { holder }) };
     let seen: Seen | undefined;
+    let stored: Stored | undefined;
     const isAllowed = await invoke(runtime, {
       caller,
       input,
@@ -62,6 +71,11 @@ function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
       run: async (call) => join({ context: call.context as never, input: call.input as never }),
       encode: (result) => result === true,
       asksBypassing: true,
+      // In the snapshot of the answer: who was removed reads nothing that committed later.
+      also: async (transaction, isAllowed) => {
+        if (!recall || !isAllowed) return;
+        stored = (await transaction.asLogin(readMessages, recallValues(recall.topic, recall))).rows[0];
+      },
       watched: (now) => {
         seen = now;
       },
@@ -82,7 +96,7 @@ function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
         `The join of the channel "${name}" reads what is not followed: ${everyHalfMinute}`,
       );
     }
-    return { isAllowed, snapshot: seen.snapshot, topics, isComplete };
+    return { isAllowed, snapshot: seen.snapshot, topics, isComplete, stored };
   };
 }
 

@@ -143,9 +143,9 @@ function difference(before: readonly Counted[], after: readonly Counted[]): Writ
   });
 }
 
-const withoutData = ({ data: _, result: __, channel, ...message }: Record<string, unknown>) => {
-  const { topic, event } = Object(channel) as { topic?: string; event?: string };
-  return channel ? { send: topic, event } : message;
+const withoutData = ({ data: _, result: __, channel, topic: stored, message, ...rest }: Record<string, unknown>) => {
+  const { topic = stored, event = message } = Object(channel) as { topic?: string; event?: string };
+  return topic ? { send: topic, event } : rest;
 };
 
 const causes = function* (error: unknown) {

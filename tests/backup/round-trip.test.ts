@@ -30,6 +30,11 @@ let ann: User;
 let id: string;
 let printed = "";
 
+const message = (text: string) => {
+  const one = { name: "room", topic: "room", message: "said", keep: 3_600_000, max: 10 };
+  return JSON.stringify([{ ...one, body: JSON.stringify({ json: text }), user: ann.id }]);
+};
+
 beforeAll(async () => {
   app = await mkdtemp(join(root, ".svc/backup-"));
   await cp(join(root, "tests/fixture"), app, { recursive: true });
@@ -56,6 +61,7 @@ beforeAll(async () => {
     create table "Sales".orders (id integer primary key, mood "Sales"."Mood", code "Sales".code, note text);
     create view "Sales".counted as select id, mood, count(*) as n from "Sales".orders group by id;
     create view "Sales".over_it as select n from "Sales".counted`);
+  await db.sql("select svc.store_messages($1)", [message("before")]);
   // As a failed CREATE INDEX CONCURRENTLY leaves one.
   await db.sql("create index half_made on guestbook (message)");
   await db.sql("update pg_index set indisvalid = false where indexrelid = 'half_made'::regclass");
@@ -155,6 +161,15 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("what was restore
     expect(next).toEqual({ id: 101 });
     const rescued = "select * from svc_private.rescue_workers(array['worker-1'], '0 s')";
     expect(await target.sql(rescued)).toEqual([{ worker: "worker-1", rescued: true }]);
+  });
+
+  test("messages of durable channels are there again, and the next one has the next number", async () => {
+    await target.sql("select svc.store_messages($1)", [message("after")]);
+    const rows = await target.sql<{ id: string; body: string }>(
+      "select id, body from svc.channel_messages order by id",
+    );
+    expect(rows.map(({ body }) => body)).toEqual(['{"json":"before"}', '{"json":"after"}']);
+    expect(Number(rows[1]?.id) - Number(rows[0]?.id)).toBe(1);
   });
 
   test("is not replaced while a service is connected; then all of it is, with everybody signed out", async () => {

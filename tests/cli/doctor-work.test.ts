@@ -40,7 +40,7 @@ test("names what jobs and runs need and the code does not have", async () => {
   expect(await examineWork(system, api)).toEqual([]);
 });
 
-test("tells of dead deliveries, and of months of the history that the sweep could not drop", async () => {
+test("tells of dead deliveries, of months of the history and of messages of channels that the sweep could not remove", async () => {
   const system = (await db.connect("system")) as never;
   expect(await examineKept(system, 30)).toEqual([]);
   await db.sql(`insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body, state, ended_at)
@@ -54,4 +54,13 @@ test("tells of dead deliveries, and of months of the history that the sweep coul
   expect(month?.text).toMatch(/^A month of the history is \d{4} days older than limits.historyDays/);
   await db.sql("select svc_private.sweep_history('30 days')");
   expect(await examineKept(system, 30)).toHaveLength(1);
+  const message = { name: "room", topic: "room", message: "said", body: "{}", keep: 60_000, max: 10 };
+  await db.sql("select svc.store_messages($1)", [JSON.stringify([message])]);
+  await db.sql("update svc.channel_messages set expires_at = now() - interval '1 day'");
+  expect(await examineKept(system, 30)).toHaveLength(1);
+  await db.sql("update svc.channel_messages set expires_at = now() - interval '5 days'");
+  expect((await examineKept(system, 30)).map(({ text }) => text)).toEqual([
+    expect.stringContaining("used up their attempts"),
+    expect.stringMatching(/^Messages of durable channels are stored 5 days longer than their channels say/),
+  ]);
 });

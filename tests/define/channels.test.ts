@@ -49,6 +49,34 @@ describe("a channel is refused when it is defined", () => {
   ])("%s", (_what, define, message) => expect(define).toThrow(message));
 });
 
+test.each([
+  [
+    {},
+    /^The channel "a": durable.keep: must be a duration from "1 minute" to "365 days". Store in a table of yours what has to/,
+  ],
+  [{ keep: "7 dayz" }, /durable.keep: must be a duration/],
+  [{ keep: "10 seconds" }, /durable.keep: must be a duration/],
+  [{ keep: "366 days" }, /durable.keep: must be a duration/],
+  [{ keep: -1 }, /durable.keep: must be a duration/],
+  [{ keep: null }, /durable.keep: must be a duration/],
+  [
+    { keep: "7 days", max: 0 },
+    /durable.max: must be a whole number from 1 to 10000: .* Store more of them in a table of yours/,
+  ],
+  [{ keep: "7 days", max: 10_001 }, /durable.max: must be a whole number/],
+  [{ keep: "7 days", max: 1.5 }, /durable.max: must be a whole number/],
+  [{ keep: "7 days", history: 5 }, /durable: "history" is not a known key/],
+  [true, /durable: must be an object/],
+])("a channel that stores %j is refused when it is defined", (durable, message) =>
+  expect(() => channel("a", { input, join, durable: durable as never })).toThrow(message),
+);
+
+test("a durable channel keeps a thousand messages, if it says nothing else", () => {
+  const { durable } = channel("a", { input, join, durable: { keep: "7 days" } })["~svc"].channel;
+  expect(durable).toEqual({ keep: 7 * 86_400_000, max: 1_000 });
+  expect(talk["~svc"].channel.durable).toBe(null);
+});
+
 test("clients get it under its name, with the types of the place where it is registered", () => {
   const text = clientApi(defineApi({ channels: { chat: talk } }), "/app/web/svc", "/app/backend/index.ts");
   expect(text).toContain('talk: channel("rooms.talk"),');

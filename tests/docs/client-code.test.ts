@@ -24,6 +24,15 @@ const desk = `
         heard: { pointed: { x: number; y: number } };
         shown: { typing: boolean };
         seen: { typing: boolean };
+        stored: false;
+      }>;
+      chat: ChannelRef<{
+        input: { id: string };
+        sent: { said: { text: string } };
+        heard: { said: { text: string } };
+        shown: null;
+        seen: null;
+        stored: true;
       }>;
     };
     expenses: { import: Mutation<{ storageId: string; format: "csv"; mode: "upsert"; by: string }, { id: string }> };

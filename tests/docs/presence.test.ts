@@ -40,4 +40,26 @@ test("members see who is online and types; strangers see nothing, and who is rem
   await two?.wait({ type: "error", code: "FORBIDDEN", query });
 });
 
+test("members of a team read its chat later; strangers, and who is removed, do not", async () => {
+  const [cleo, dan, fay] = await Promise.all(["cleo", "dan", "fay"].map(person));
+  await db.sql("insert into memberships (team_id, user_id) values (3, $1), (3, $2)", [cleo.user.id, dan.user.id]);
+  const query = 'chat::{"teamId":3}';
+  const one = await connect(cleo.token);
+  one.send({ type: "subscribe", query });
+  await one.wait({ type: "subscribed", query });
+  one.send({ type: "send", query, event: "said", data: { text: "hello" }, ref: 1 });
+  await one.wait({ data: { sent: 1 } });
+  const read = async (token: string) => {
+    const socket = await connect(token);
+    socket.send({ type: "subscribe", query, last: 50 });
+    const told = () => socket.frames.find(({ type, data }) => type === "error" || data?.stored);
+    await expect.poll(told).toBeTruthy();
+    return told().code ?? told().data.stored.messages.map(({ body }: { body: object }) => body);
+  };
+  expect(await read(dan.token)).toEqual([{ json: { text: "hello" } }]);
+  expect(await read(fay.token)).toBe("FORBIDDEN");
+  await db.sql("delete from memberships where user_id = $1", [dan.user.id]);
+  expect(await read(dan.token)).toBe("FORBIDDEN");
+});
+
 test("the linter finds nothing", async () => expect(await lint()).toEqual([]));

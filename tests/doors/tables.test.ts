@@ -8,6 +8,8 @@ const db = database();
 
 /** Tables whose rows the doors do not compare, and why not. */
 const others: Record<string, string> = {
+  "svc.channel_messages": "No role of a request has a privilege on it.",
+  "svc.channels": "No role of a request has a privilege on it.",
   "svc.job_history": "No role of a request has a privilege on it.",
   "svc.operator_acts": "No role of a request has a privilege on it.",
   "svc.webhook_deliveries": "No role of a request has a privilege on it.",

@@ -119,10 +119,20 @@ describe("nothing stays behind", () => {
   });
 });
 
-test("nobody but the service says anything to subscribers", async () => {
-  const text = `select svc.emit_message('{"emit": "guestbook.list", "data": []}')`;
+test("nobody but the service says anything to subscribers, and reads or stores messages of channels", async () => {
   for (const role of ["svc_authenticated", "svc_anonymous"]) {
-    await expect(run(await entered(role), text)).rejects.toThrow("permission denied for function emit_message");
+    for (const [name, values] of [
+      ["emit_message", `'{"emit": "guestbook.list", "data": []}'`],
+      ["store_messages", "'[]'"],
+      ["read_messages", "'room', null, 10, 1000"],
+    ]) {
+      const call = run(await entered(role), `select svc.${name}(${values})`);
+      await expect(call).rejects.toThrow(`permission denied for function ${name}`);
+    }
+    for (const table of ["channels", "channel_messages"]) {
+      const read = run(await entered(role), `select from svc.${table}`);
+      await expect(read).rejects.toThrow(`permission denied for table ${table}`);
+    }
   }
 });
 

@@ -63,6 +63,7 @@ function local(ask: () => Promise<Asked>, before: () => string | null = () => "1
     definitions,
     ask,
     broadcast: async (text) => all.broadcast(text),
+    store: async () => {},
     answer: async () => {},
     production: true,
     before,

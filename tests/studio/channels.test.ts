@@ -5,13 +5,14 @@ import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import { type ChannelReport, ChannelReporter } from "../../src/realtime/channel-report.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { channels, procedures } from "../realtime/channel-application.ts";
+import { channels as durable } from "../realtime/durable-application.ts";
 import { database } from "../support/database.ts";
 import { apiWith, TestService } from "../support/service.ts";
 import { sockets } from "../support/sockets.ts";
 import { studio } from "./test-studio.ts";
 
 const db = database();
-const api = apiWith({ procedures, channels });
+const api = apiWith({ procedures, channels: { ...channels, ...durable } });
 const developing = new TestService(db, api, {}, schema);
 const serving = new TestService(db, api, { production: true } as object, schema);
 const idle = new TestService(db, api, {}, schema);
@@ -39,7 +40,7 @@ test("each process with sockets tells its channels; which ones, and the sizes of
   expect(await ask()).toEqual([]);
   const one = await join(await connect(null), lobby(1), lobby(2));
   await join(await connect(null), lobby(1));
-  await join(await elsewhere(null), lobby(1));
+  await join(await elsewhere(null), lobby(1), 'wall::{"id":"1"}');
   one.send({ type: "send", query: lobby(1), event: "said", data: { text: "a secret" }, ref: 1 });
   await one.wait({ data: { sent: 1 } });
 
@@ -56,7 +57,15 @@ test("each process with sockets tells its channels; which ones, and the sizes of
     ],
     messages: [[expect.any(Number), lobby(1), "said", JSON.stringify({ json: { text: "a secret" } }).length]],
   });
-  expect(other).toEqual({ process: name, names: [["lobby", 1, 1, 1]], rooms: [], messages: [] });
+  expect(other).toEqual({
+    process: name,
+    names: [
+      ["lobby", 1, 1, 1],
+      ["wall (durable)", 1, 1, 1],
+    ],
+    rooms: [],
+    messages: [],
+  });
   expect(JSON.stringify([own, other])).not.toContain("secret");
 });
 
@@ -95,7 +104,7 @@ test("a report fits into a notification, whatever the names and however many cha
     const answer = async (_: string, report: string) => {
       text = report;
     };
-    const reporter = new ChannelReporter(rooms, { production, answer });
+    const reporter = new ChannelReporter(rooms, { production, answer, definitions: new Map() });
     for (let i = 0; i < 100; i++) reporter.note(`😀${"x".repeat(i * 20)}`, "said", { json: "body" });
     await reporter.answer("svc_any");
     expect(Buffer.byteLength(text)).toBeLessThan(8_000);

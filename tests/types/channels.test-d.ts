@@ -12,9 +12,17 @@ const talk = channel("rooms.talk", {
   notices: { moved: z.object({ to: z.number() }) },
   presence: z.object({ typing: z.boolean().default(false) }),
 });
-const api = defineApi({ channels: { talk } });
+const chat = channel("rooms.chat", {
+  input: z.object({ id: z.string() }),
+  join: () => true,
+  messages: { said: z.object({ text: z.string() }) },
+  notices: { moved: z.object({ to: z.number() }) },
+  durable: { keep: "7 days" },
+});
+const api = defineApi({ channels: { talk, chat } });
 type Channels = NonNullable<(typeof api)["~svc"]["channelTypes"]>;
 declare const ref: ChannelOf<Channels["talk"]>;
+declare const durable: ChannelOf<Channels["chat"]>;
 declare const client: SvcClient<object>;
 declare const context: Context;
 
@@ -48,4 +56,28 @@ test("handlers send both", () => {
   context.realtime.send(talk, { id: "a" }, "said", { text: "a", at: "" });
   // @ts-expect-error of another type
   context.realtime.send(talk, { id: "a" }, "moved", { to: "1" });
+});
+
+test("a durable channel gives its messages, with number and time; another has none", () => {
+  const room = joinChannel(client, durable, { id: "a" }, { history: 50 });
+  for (const one of room.getState().messages) {
+    expectTypeOf(one.id).toEqualTypeOf<number>();
+    expectTypeOf(one.at).toEqualTypeOf<Date>();
+    if (one.message === "said") expectTypeOf(one.data).toEqualTypeOf<{ text: string }>();
+    else expectTypeOf(one.data).toEqualTypeOf<{ to: number }>();
+  }
+  room.on("said", (_data, _from, stored) =>
+    expectTypeOf(stored).toEqualTypeOf<{ readonly id: number; readonly at: Date }>(),
+  );
+  const { messages } = useChannel(
+    durable,
+    { id: "a" },
+    { history: 50, on: { moved: (_data, _from, { id }) => id.toFixed() } },
+  );
+  expectTypeOf(messages[0]?.message).toEqualTypeOf<"said" | "moved" | undefined>();
+  expectTypeOf(joinChannel(client, ref, { id: "a" }).getState().messages).toEqualTypeOf<readonly never[]>();
+  // @ts-expect-error it stores nothing
+  joinChannel(client, ref, { id: "a" }, { history: 50 });
+  // @ts-expect-error it stores nothing
+  useChannel(ref, { id: "a" }, { history: 50 });
 });

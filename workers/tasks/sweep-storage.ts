@@ -1,9 +1,9 @@
 /**
  * Removes bytes without a stored object, left by unfinished uploads and by calls that rolled back while their process
  * died. Also removes conversions that were not used for a month or whose file is gone, counters of the search index that
- * cancel each other out, groups of it without rows, old answers of keyed calls, old rows of the history of jobs, old deliveries
- * of webhooks, old invitations to organizations, and old months of the history of audited tables. Every starting worker ensures
- * that one such job is queued; each enqueues the next day's.
+ * cancel each other out, groups of it without rows, old answers of keyed calls, old messages of durable channels, old rows of the
+ * history of jobs, old deliveries of webhooks, old invitations to organizations, and old months of the history of audited tables.
+ * Every starting worker ensures that one such job is queued; each enqueues the next day's.
  *
  * Retries: 3 attempts; the next day's run does the rest.
  * Idempotency: it only removes what is unused at the time.
@@ -30,6 +30,7 @@ export const sweepStorageTask = defineTask({
     await foldSearch(pool, job.signal);
     await history?.sweep(job.signal);
     await remove("svc_private.sweep_answers($1)", 1_000);
+    await remove("svc_private.sweep_messages($1)", 1_000);
     await remove("svc_private.sweep_invitations($1, $2)", "30 days", 10_000);
     if (webhookDays) await remove("svc_private.sweep_deliveries($1, $2)", `${webhookDays} days`, 10_000);
     // Files without a mark may be another database's, which has not been updated: it has a day to mark them.

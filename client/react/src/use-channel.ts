@@ -5,12 +5,13 @@
 "use client";
 
 import {
+  type ChannelListener,
   type ChannelOptions,
   type ChannelRef,
-  type ChannelSender,
   type ChannelState,
   type JoinedChannel,
   joinChannel,
+  type MessageOf,
   operationKey,
   SvcError,
 } from "@svc/client";
@@ -23,10 +24,11 @@ type Heard<C extends ChannelRef> = TypesOf<C>["heard"];
 
 export interface UseChannelOptions<C extends ChannelRef> extends ChannelOptions<TypesOf<C>> {
   /** Called for messages, by their names. */
-  on?: { [E in keyof Heard<C>]?: (data: Heard<C>[E], from: ChannelSender) => void } | undefined;
+  on?: { [E in keyof Heard<C>]?: ChannelListener<TypesOf<C>, E> } | undefined;
 }
 
-export interface UseChannelResult<C extends ChannelRef> extends ChannelState<TypesOf<C>["seen"]> {
+export interface UseChannelResult<C extends ChannelRef>
+  extends ChannelState<TypesOf<C>["seen"], MessageOf<TypesOf<C>>> {
   /** As of `joinChannel`. */
   send: JoinedChannel<TypesOf<C>>["send"];
 }
@@ -50,25 +52,27 @@ export function useChannel<C extends ChannelRef>(
     latest.current = { input, options };
   });
   const key = input === skip ? null : operationKey(ref as never, input);
+  const { history } = options;
   const events = Object.keys(options.on ?? {}).join(" ");
 
   useEffect(() => {
     if (key === null) return;
     const { input, options } = latest.current;
+    const { state } = options;
     const onMissed = () => latest.current.options.onMissed?.();
-    const joined = joinChannel<TypesOf<C>>(client, ref as never, input, { state: options.state, onMissed });
+    const joined = joinChannel<TypesOf<C>>(client, ref as never, input, { state, history, onMissed });
     setRoom(joined);
     return () => {
       joined.leave();
       setRoom(null);
     };
-  }, [client, ref, key]);
+  }, [client, ref, key, history]);
 
   useEffect(() => {
     const stops = (room ? events.split(" ").filter(Boolean) : []).map((event) =>
-      room?.on(event as never, (data, from) => {
+      room?.on(event as never, (...heard) => {
         const on = latest.current.options.on as Listeners | undefined;
-        on?.[event]?.(data, from);
+        on?.[event]?.(...heard);
       }),
     );
     return () => {
@@ -94,10 +98,10 @@ export function useChannel<C extends ChannelRef>(
     },
     [room],
   );
-  return { ...(state as ChannelState<TypesOf<C>["seen"]>), send };
+  return { ...(state as UseChannelResult<C>), send };
 }
 
-type Listeners = Record<string, (data: unknown, from: ChannelSender) => void>;
+type Listeners = Record<string, (...heard: unknown[]) => void>;
 
-const notYet: ChannelState<never> = { status: "joining", members: [], error: null };
+const notYet: ChannelState<never, never> = { status: "joining", members: [], messages: [], error: null };
 const joining = () => notYet;

@@ -3,7 +3,18 @@
  * Next hop: `realtime/connection.ts`, the socket that channels share with watched queries.
  */
 import { onOtherUser } from "./authorized.ts";
-import type { ChannelMember, ChannelOptions, ChannelSender, ChannelState, JoinedChannel } from "./channel-types.ts";
+import { ChannelAnswers } from "./channel-answers.ts";
+import { changedMembers } from "./channel-members.ts";
+import { ChannelMessages, type Page, type RawMessage } from "./channel-messages.ts";
+import type {
+  ChannelMember,
+  ChannelMessage,
+  ChannelOptions,
+  ChannelSender,
+  ChannelState,
+  JoinedChannel,
+  Stored,
+} from "./channel-types.ts";
 import { SvcError } from "./error.ts";
 import type { Connection } from "./realtime/connection.ts";
 import type { SvcClient } from "./svc-client.ts";
@@ -18,13 +29,9 @@ const lingering = 50;
 const showsAgainAfter = 1_000;
 /** Refusals that pass. */
 const isBusy = (error: unknown) => ["RATE_LIMITED", "UNAVAILABLE", "TIMEOUT"].includes((error as SvcError).code);
-/** In milliseconds, for the answer to a message. */
-const answerWithin = 15_000;
 
-interface Data {
-  message?: string;
-  body?: unknown;
-  from?: ChannelSender;
+interface Data extends Partial<RawMessage> {
+  stored?: Page;
   members?: ChannelMember[];
   set?: ChannelMember[];
   gone?: string[];
@@ -55,18 +62,20 @@ export class Room {
   #isIn = false;
   readonly #watchers = new Set<() => void>();
   readonly #missed = new Set<() => void>();
-  readonly #listeners = new Map<string, Set<(data: unknown, from: ChannelSender) => void>>();
-  readonly #answers = new Map<number, { resolve(): void; reject(error: unknown): void }>();
-  #state: ChannelState = { status: "joining", members: [], error: null };
+  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #messages = new ChannelMessages();
+  readonly #answers = new ChannelAnswers();
+  #state: ChannelState = { ...nothing, status: "joining" };
   #shown: { state: unknown } | undefined;
   #handles = 0;
-  #refs = 0;
   #attempt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #showing: ReturnType<typeof setTimeout> | undefined;
   #ending: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(connection: Connection, { auth }: Pick<SvcClient, "auth">, key: string, ended: () => void) {
+  /** @param history how many of the newest messages it begins with */
+  constructor(connection: Connection, { auth }: Pick<SvcClient, "auth">, key: string, history = 0, ended = () => {}) {
+    this.#messages.want(history);
     this.#connection = connection;
     this.#key = key;
     this.#ended = ended;
@@ -81,7 +90,8 @@ export class Room {
         this.#lost();
         this.#secret = randomText();
         this.#wasJoined = false;
-        this.#become({ status: "joining", members: [], error: null });
+        this.#messages.forget();
+        this.#become({ ...nothing, status: "joining" });
         this.#begin();
       }),
     ];
@@ -90,7 +100,7 @@ export class Room {
     };
   }
 
-  handle({ state, onMissed }: ChannelOptions): JoinedChannel {
+  handle({ state, history = 0, onMissed }: ChannelOptions): JoinedChannel {
     let isOver = false;
     const mine: (() => void)[] = [];
     const until = (stop: () => void) => {
@@ -102,16 +112,17 @@ export class Room {
     };
     this.#handles++;
     clearTimeout(this.#ending);
+    if (this.#messages.want(history)) this.#isIn ? this.#recall() : this.#begin();
     if (onMissed) until(addTo(this.#missed, () => onMissed()));
     if (state !== undefined) {
       this.#shown = { state };
       if (this.#state.status === "joined") this.#show();
     }
     return {
-      on: (event: string, listener: (data: never, from: ChannelSender) => void) => {
+      on: (event: string, listener: Listener) => {
         const all = this.#listeners.get(event) ?? new Set();
         this.#listeners.set(event, all);
-        return until(addTo(all, (data: unknown, from: ChannelSender) => listener(data as never, from)));
+        return until(addTo<Listener>(all, (...heard) => listener(...heard)));
       },
       send: async (event: string, data: unknown) => {
         requireJoined();
@@ -142,7 +153,9 @@ export class Room {
       subscribed: (_before, isGap) => {
         this.#isIn ||= !isGap;
         if (this.#isIn) this.#joined();
+        if (this.#isIn && isGap && this.#messages.isDurable) this.#recall();
       },
+      asks: () => this.#messages.asks,
       changed: () => {},
       updated: ({ data }) => this.#heard(data as Data),
       refused: (error) => this.#refused(error),
@@ -150,8 +163,8 @@ export class Room {
   }
 
   #joined(): void {
-    // After a break, and after a gap in what the service reads.
-    if (this.#wasJoined) tell(this.#missed);
+    // After a break, and after a gap in what the service reads. What is stored comes by itself.
+    if (this.#wasJoined && !this.#messages.isDurable) tell(this.#missed);
     this.#wasJoined = true;
     this.#attempt = 0;
     this.#become({ status: "joined", error: null });
@@ -177,9 +190,7 @@ export class Room {
 
   /** Nothing arrives until the connection is back. Who was there is still shown. */
   #lost(): void {
-    const error = new SvcError("NETWORK_ERROR", "The connection was lost. The message may have been sent.");
-    for (const { reject } of this.#answers.values()) reject(error);
-    this.#answers.clear();
+    this.#answers.lose();
     if (this.#state.status === "joined") this.#become({ status: "joining" });
   }
 
@@ -190,48 +201,58 @@ export class Room {
       clearTimeout(this.#timer);
       const longest = Math.min(firstRetry * 2 ** this.#attempt++, longestRetry);
       this.#timer = setTimeout(() => this.#begin(), (0.5 + Math.random() / 2) * longest);
-    } else this.#become({ status: "refused", members: [], error });
-  }
-
-  #heard({ message, body, from = null, members, set = [], gone = [], missed, ...data }: Data): void {
-    if (message !== undefined) {
-      const value = decode(body as never);
-      tell(this.#listeners.get(message) ?? [], value, from);
-    } else if (missed) tell(this.#missed);
-    else if (members) this.#become({ members });
-    else if (data.sent !== undefined) this.#answered(data.sent)?.resolve();
-    else if (data.failed !== undefined) {
-      this.#answered(data.failed)?.reject(new SvcError(data.code ?? "INTERNAL", data.error ?? "", data as never));
     } else {
-      const changed = new Map(this.#state.members.map((member) => [member.id, member]));
-      for (const member of set) changed.set(member.id, member);
-      for (const id of gone) changed.delete(id);
-      this.#become({ members: [...changed.values()] });
+      this.#messages.forget();
+      this.#become({ ...nothing, status: "refused", error });
     }
   }
 
-  #answered(ref: number) {
-    const answer = this.#answers.get(ref);
-    this.#answers.delete(ref);
-    return answer;
+  /** Asks for what is missing of stored messages. */
+  #recall(): void {
+    this.#messages.isAsking = true;
+    this.#connection.send({ type: "subscribe", query: this.#key, follows: this.#secret, ...this.#messages.asks });
+  }
+
+  #read(page: Page): void {
+    const news = this.#messages.read(page);
+    if (this.#messages.isAsking) this.#recall();
+    this.#isIn = true;
+    if (this.#state.status === "joining") this.#joined(); // the service was too busy to answer before
+    if (page.gap) tell(this.#missed);
+    this.#showMessages(news);
+  }
+
+  #hear(raw: RawMessage): void {
+    const news = this.#messages.hear(raw);
+    if (news === "ask") this.#recall();
+    else this.#showMessages(news);
+  }
+
+  #showMessages(news: readonly ChannelMessage[]): void {
+    this.#become({ messages: this.#messages.list });
+    for (const { message, data, from, id, at } of news) this.#tell(message, data, from, { id, at });
+  }
+
+  #tell(event: string, ...heard: Parameters<Listener>): void {
+    tell(this.#listeners.get(event) ?? [], ...heard);
+  }
+
+  #heard({ message, body, from = null, id, at, stored, members, set, gone, missed, ...data }: Data): void {
+    if (stored) this.#read(stored);
+    else if (message !== undefined && id !== undefined) this.#hear({ message, body, from, id, at: at ?? 0 });
+    else if (message !== undefined) this.#tell(message, decode(body as never), from);
+    else if (missed) this.#messages.isDurable ? this.#recall() : tell(this.#missed);
+    else if (members) this.#become({ members: changedMembers([], members) });
+    else if (data.sent !== undefined) this.#answers.take(data.sent)?.resolve();
+    else if (data.failed !== undefined) {
+      this.#answers.take(data.failed)?.reject(new SvcError(data.code ?? "INTERNAL", data.error ?? "", data as never));
+    } else this.#become({ members: changedMembers(this.#state.members, set, gone) });
   }
 
   #ask(frame: object): Promise<void> {
     const { status, error } = this.#state;
     if (status !== "joined") throw error ?? new SvcError("NETWORK_ERROR", "The channel is not joined yet. Try again.");
-    const ref = ++this.#refs;
-    return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        this.#answered(ref);
-        reject(new SvcError("TIMEOUT", "The service did not answer. The message may have been sent."));
-      }, answerWithin);
-      const settled = (settle: (error: unknown) => void) => (reason?: unknown) => {
-        clearTimeout(late);
-        settle(reason);
-      };
-      this.#answers.set(ref, { resolve: settled(() => resolve()), reject: settled(reject) });
-      this.#connection.send({ ...frame, query: this.#key, ref });
-    });
+    return this.#answers.ask((ref) => this.#connection.send({ ...frame, query: this.#key, ref }));
   }
 
   #end(): void {
@@ -244,23 +265,15 @@ export class Room {
   }
 
   #become(change: Partial<ChannelState>): void {
-    let { members } = change;
-    if (members) members = members.map(readable);
-    this.#state = { ...this.#state, ...change, ...(members && { members }) };
+    this.#state = { ...this.#state, ...change };
     tell(this.#watchers);
   }
 }
 
-const left: ChannelState = { status: "left", members: [], error: null };
+type Listener = (data: unknown, from: ChannelSender, stored?: Stored) => void;
 
-/** The states of members come encoded. */
-const read = new WeakSet<ChannelMember>();
-function readable(member: ChannelMember): ChannelMember {
-  if (read.has(member)) return member;
-  const one = { ...member, state: member.state === null ? null : decode(member.state as never) };
-  read.add(one);
-  return one;
-}
+const nothing = { members: [], messages: [], error: null } as const;
+const left: ChannelState = { ...nothing, status: "left" };
 
 const encoded = (value: unknown) => {
   const { json, meta } = encode(value);

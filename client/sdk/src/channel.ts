@@ -28,9 +28,10 @@ export function joinChannel<T extends ChannelTypes>(
   const key = operationKey(ref as never, input);
   const rooms = roomsOf.get(connection) ?? new Map<string, Room>();
   roomsOf.set(connection, rooms);
-  const room = rooms.get(key) ?? new Room(connection, client, key, () => rooms.delete(key));
+  const ended = () => void rooms.delete(key);
+  const room = rooms.get(key) ?? new Room(connection, client, key, options.history, ended);
   rooms.set(key, room);
-  return room.handle(options) as unknown as JoinedChannel<T>;
+  return room.handle(options as never) as unknown as JoinedChannel<T>;
 }
 
 const roomsOf = new WeakMap<Connection, Map<string, Room>>();

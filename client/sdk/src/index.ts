@@ -15,7 +15,9 @@ export { type LaterStorage, loadStorage, type SessionStorage } from "./auth/stor
 export type { ArgumentsOf, Plain } from "./call-arguments.ts";
 export { joinChannel } from "./channel.ts";
 export {
+  type ChannelListener,
   type ChannelMember,
+  type ChannelMessage,
   type ChannelOf,
   type ChannelOptions,
   type ChannelRef,
@@ -23,6 +25,8 @@ export {
   type ChannelState,
   channel,
   type JoinedChannel,
+  type MessageOf,
+  type Stored,
 } from "./channel-types.ts";
 export { createSvcClient } from "./client.ts";
 export { type ClientErrorCode, type Issue, SvcError, type SvcErrorCode, type SvcErrorDetails } from "./error.ts";

@@ -28,6 +28,8 @@ export interface KeyListener {
   updated(frame: { result?: unknown; data?: unknown }, xid: string): void;
   /** The service will not let this be watched. */
   refused(error: SvcError): void;
+  /** More members of the frame that subscribes. (Default: none) */
+  asks?(): object;
 }
 
 export interface ConnectionOptions {
@@ -108,6 +110,7 @@ export class Connection {
   /** @param token of what the last answer read: the service then tells changes of that too */
   follow(key: string, token: string): void {
     this.#tokens.set(key, token);
+    if (!this.#listeners.has(key)) return;
     // The part before the dot is the same for tokens that say the same.
     if (this.#socket?.readyState === 1 && token.split(".")[0] !== this.#followed.get(key)) this.#subscribe(key);
   }
@@ -275,7 +278,11 @@ export class Connection {
   #subscribe(query: string): void {
     if (query.length > longestKey)
       this.#receive({ type: "error", code: "BAD_REQUEST", query, error: "Too long to watch." });
-    else this.send({ type: "subscribe", query, follows: this.#tokens.get(query) });
+    else
+      this.send({
+        ...{ type: "subscribe", query, follows: this.#tokens.get(query) },
+        ...this.#listeners.get(query)?.asks?.(),
+      });
   }
 
   /** While there is a socket. */
