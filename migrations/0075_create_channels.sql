@@ -35,7 +35,7 @@ create table svc.channel_messages (
   primary key (channel_id, id)
 );
 
-create index channel_messages_user on svc.channel_messages (user_id) where user_id is not null;
+create index channel_messages_user on svc.channel_messages (user_id);
 create index channel_messages_expires on svc.channel_messages (expires_at);
 
 alter table svc.channel_messages enable row level security;

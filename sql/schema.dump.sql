@@ -540,7 +540,7 @@ constraint channel_messages_channel_id_fkey: FOREIGN KEY (channel_id) REFERENCES
 constraint channel_messages_pkey: PRIMARY KEY (channel_id, id)
 constraint channel_messages_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
 index channel_messages_expires: svc.channel_messages USING btree (expires_at)
-index channel_messages_user: svc.channel_messages USING btree (user_id) WHERE (user_id IS NOT NULL)
+index channel_messages_user: svc.channel_messages USING btree (user_id)
 grant delete, select to svc_system
 comment: Messages of durable channels, as long as the definition says. They go with the account of the user who sent them.
 comment column id: Of the message within its channel, in the order of commits.
@@ -14565,13 +14565,15 @@ begin
   )
   select count(*) into removed from gone;
 
-  with empty as (
-    select c.id, c.last from svc.channels c
-     where not exists (select from svc.channel_messages m where m.channel_id = c.id) limit most
-  ), locked as (
-    select c.id from svc.channels c join empty e on e.id = c.id and e.last = c.last for update of c skip locked
-  )
-  delete from svc.channels c using locked l where c.id = l.id;
+  if removed < most then -- the last batch; a subquery for each channel, because a join would read all messages
+    with empty as (
+      select c.id, c.last from svc.channels c
+       where (select m.id from svc.channel_messages m where m.channel_id = c.id limit 1) is null limit most
+    ), locked as (
+      select c.id from svc.channels c join empty e on e.id = c.id and e.last = c.last for update of c skip locked
+    )
+    delete from svc.channels c using locked l where c.id = l.id;
+  end if;
   return removed;
 end
 $function$

@@ -31,13 +31,15 @@ begin
   )
   select count(*) into removed from gone;
 
-  with empty as (
-    select c.id, c.last from svc.channels c
-     where not exists (select from svc.channel_messages m where m.channel_id = c.id) limit most
-  ), locked as (
-    select c.id from svc.channels c join empty e on e.id = c.id and e.last = c.last for update of c skip locked
-  )
-  delete from svc.channels c using locked l where c.id = l.id;
+  if removed < most then -- the last batch; a subquery for each channel, because a join would read all messages
+    with empty as (
+      select c.id, c.last from svc.channels c
+       where (select m.id from svc.channel_messages m where m.channel_id = c.id limit 1) is null limit most
+    ), locked as (
+      select c.id from svc.channels c join empty e on e.id = c.id and e.last = c.last for update of c skip locked
+    )
+    delete from svc.channels c using locked l where c.id = l.id;
+  end if;
   return removed;
 end
 $$;
