@@ -147,6 +147,7 @@ export class Room {
 
   #begin(): void {
     clearTimeout(this.#timer);
+    const messages = this.#messages;
     // In this order: the service ignores the second of two equal requests.
     this.#connection.follow(this.#key, this.#secret);
     this.#connection.listen(this.#key, {
@@ -155,7 +156,9 @@ export class Room {
         if (this.#isIn) this.#joined();
         if (this.#isIn && isGap && this.#messages.isDurable) this.#recall();
       },
-      asks: () => this.#messages.asks,
+      get asks() {
+        return messages.asks;
+      },
       changed: () => {},
       updated: ({ data }) => this.#heard(data as Data),
       refused: (error) => this.#refused(error),

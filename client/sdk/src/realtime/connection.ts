@@ -29,7 +29,7 @@ export interface KeyListener {
   /** The service will not let this be watched. */
   refused(error: SvcError): void;
   /** More members of the frame that subscribes. (Default: none) */
-  asks?(): object;
+  readonly asks?: object;
 }
 
 export interface ConnectionOptions {
@@ -103,16 +103,15 @@ export class Connection {
 
   listen(key: string, listener: KeyListener): void {
     this.#listeners.set(key, listener);
-    if (this.#socket?.readyState === 1) this.#subscribe(key);
-    else if (this.#status === "idle") this.#open();
+    this.#subscribe(key);
+    if (this.#status === "idle") this.#open();
   }
 
   /** @param token of what the last answer read: the service then tells changes of that too */
   follow(key: string, token: string): void {
     this.#tokens.set(key, token);
-    if (!this.#listeners.has(key)) return;
     // The part before the dot is the same for tokens that say the same.
-    if (this.#socket?.readyState === 1 && token.split(".")[0] !== this.#followed.get(key)) this.#subscribe(key);
+    if (this.#listeners.has(key) && token.split(".")[0] !== this.#followed.get(key)) this.#subscribe(key);
   }
 
   forget(key: string): void {
@@ -275,14 +274,12 @@ export class Connection {
     for (const listener of this.#listeners.values()) listener.subscribed(before, true);
   }
 
+  /** While the socket is open. When it opens, all listeners are. */
   #subscribe(query: string): void {
-    if (query.length > longestKey)
-      this.#receive({ type: "error", code: "BAD_REQUEST", query, error: "Too long to watch." });
-    else
-      this.send({
-        ...{ type: "subscribe", query, follows: this.#tokens.get(query) },
-        ...this.#listeners.get(query)?.asks?.(),
-      });
+    const listener = this.#listeners.get(query);
+    if (this.#socket?.readyState !== 1) return;
+    if (query.length > longestKey) listener?.refused(new SvcError("BAD_REQUEST", "Too long to watch."));
+    else this.send({ type: "subscribe", query, follows: this.#tokens.get(query), ...listener?.asks });
   }
 
   /** While there is a socket. */
