@@ -10,6 +10,8 @@ export async function visitNotes(url: string): Promise<void> {
     const context = await browser.newContext();
     const complaints: string[] = [];
     context.on("weberror", (error) => complaints.push(String(error.error())));
+    // Such as the icon, for which a browser asks by itself.
+    context.on("console", (message) => message.text().includes("404") && complaints.push(message.text()));
     let heard = 0;
     context.on("page", (one) =>
       one.on("websocket", (socket) => {

@@ -2,6 +2,7 @@
 declare module "next" {
   export interface Metadata {
     title?: string;
+    icons?: string;
   }
   export interface NextConfig {
     typescript?: { ignoreBuildErrors?: boolean };
