@@ -1,6 +1,6 @@
 /**
  * Channels: how long a message takes to all members, and what it costs, beside a bare `ws` server that gives each message to
- * all others. Both get the same messages from a client that waits for the last member.
+ * all others. A durable channel also stores each. All get the same messages from a client that waits for the last member.
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
@@ -40,28 +40,27 @@ export async function run(): Promise<void> {
 }
 
 async function compare(svc: Contestant, bare: Contestant, size: number): Promise<void> {
-  const query = `spots::{"n":${size}}`;
-  const ours = await open(`${svc.url.replace("http", "ws")}/ws`, size, query);
-  const theirs = await open(bare.url.replace("http", "ws"), size);
-  const all = { ours: [] as Taken[], theirs: [] as Taken[] };
+  const ours = (channel: string) => open(`${svc.url.replace("http", "ws")}/ws`, size, `${channel}::{"n":${size}}`);
+  const rooms: [name: string, process: Contestant, room: Room, taken: Taken[]][] = [
+    ["svc", svc, await ours("spots"), []],
+    ["durable", svc, await ours("keptSpots"), []],
+    ["bare ws", bare, await open(bare.url.replace("http", "ws"), size), []],
+  ];
   for (let round = -1; round < rounds; round++) {
-    const taken = { ours: await slice(svc, ours), theirs: await slice(bare, theirs) };
-    await new Promise((resolve) => setTimeout(resolve, pause));
-    if (round < 0) continue; // warm up
-    all.ours.push(taken.ours);
-    all.theirs.push(taken.theirs);
+    for (const [, process, room, taken] of rooms) {
+      const one = await slice(process, room);
+      await new Promise((resolve) => setTimeout(resolve, pause));
+      if (round >= 0) taken.push(one); // the first warms up
+    }
   }
   console.info(`\na message to ${size - 1} other members, one at a time`);
-  for (const [name, key] of [
-    ["svc", "ours"],
-    ["bare ws", "theirs"],
-  ] as const) {
-    const figure = (of: (taken: Taken) => number) => median(all[key].map(of));
+  for (const [name, , room, taken] of rooms) {
+    const figure = (of: (taken: Taken) => number) => median(taken.map(of));
     const times = `p50 ${figure(({ p50 }) => p50).toFixed(2)} ms   p99 ${figure(({ p99 }) => p99).toFixed(2)} ms`;
     const perSecond = `${figure(({ rate }) => rate).toFixed(0)} messages a second`;
     console.info(`  ${name.padEnd(8)} ${times}   ${perSecond}   ${figure(({ cpu }) => cpu).toFixed(0)} µs of CPU each`);
+    for (const socket of [room.sender, ...room.others]) socket.close();
   }
-  for (const room of [ours, theirs]) for (const socket of [room.sender, ...room.others]) socket.close();
 }
 
 interface Taken {

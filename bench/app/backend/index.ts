@@ -29,17 +29,19 @@ const openItems = procedure.query
   .handler(({ context }) => context.db.$count(schema.items, eq(schema.items.done, false)));
 
 /** What bench/channels.ts fills. */
-const spots = channel("spots", {
+const room = {
   input: v.object({ n: v.number() }),
   join: () => true,
   messages: { moved: v.object({ x: v.number(), y: v.number() }) },
   allowAnonymous: true,
-});
+} as const;
+const spots = channel("spots", room);
+const keptSpots = channel("keptSpots", { ...room, durable: { keep: "1 day" } });
 
 const found = { searchFields: ["title"], allowedFilters: ["title", "done", "priority", "createdAt"] } as const;
 
 export default defineApi({
-  channels: { spots },
+  channels: { spots, keptSpots },
   procedures: {
     items: createCrud(schema.items, { transfer: { export: true, import: true } }),
     // bench/lists.ts: the same list over tables of every size, and one that does not count

@@ -213,6 +213,7 @@ export interface Api {
   readonly openItems: QueryOf<Procedures["openItems"]>;
   readonly workflows: WorkflowsOperations;
   readonly spots: ChannelOf<Channels["spots"]>;
+  readonly keptSpots: ChannelOf<Channels["keptSpots"]>;
 }
 
 export const api: Api = {
@@ -287,4 +288,5 @@ export const api: Api = {
     retry: mutation("workflows.retry"),
   },
   spots: channel("spots"),
+  keptSpots: channel("keptSpots"),
 } as never;
