@@ -121,11 +121,24 @@ test("in cookie mode nothing is saved for the user whose cookie the browser has 
 });
 
 test("what waits for a session that has ended is not taken for sent, and is sent days after", async () => {
-  const page = await offlinePage(running.url);
+  // Until the service has heard that the session has ended, it would save.
+  const late: typeof fetch = async (input, init) => {
+    const headers = {
+      "content-type": "application/json",
+      authorization: new Headers(init?.headers).get("authorization") ?? "",
+    };
+    const query = { method: "POST", headers, body: JSON.stringify({ name: "notes.list", args: {} }) };
+    const answer = async () => (await running.fetch("/api/query", query)).status;
+    if (String(input).endsWith("/api/mutation") && isOver) await expect.poll(answer).toBe(401);
+    return fetch(input, init);
+  };
+  let isOver = false;
+  const page = await offlinePage(running.url, { client: { fetch: late } });
   const ann = person();
   const { id } = await page.auth.signUp(...ann);
   await page.notes.preload();
   await expect.poll(page.client.realtime.getStatus).toBe("live");
+  isOver = true;
   await db.sql("delete from auth.session where user_id = $1", [id]);
   page.notes.insert(note("waits"));
   await expect.poll(() => page.auth.getState().user).toBe(null);
@@ -134,6 +147,7 @@ test("what waits for a session that has ended is not taken for sent, and is sent
     .toEqual([undefined]);
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3 * 86_400_000 });
   onTestFinished(() => void vi.useRealTimers());
+  isOver = false;
   await page.auth.signIn(ann[0], ann[1]);
   await expect.poll(() => stored(id)).toEqual(["waits"]);
   expect(page.refused).toEqual([]);
