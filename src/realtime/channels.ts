@@ -3,7 +3,6 @@
  * order in every process, so that a change of the rows that `join` reads comes before what is said after it.
  * Next hop: `channel-frames.ts` reads what clients send, `channel-member.ts` decides who is there.
  */
-
 import type { ChannelDefinition } from "../contract/channel-definition.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -16,6 +15,7 @@ import type { Present } from "./channel-place.ts";
 import { Presence, type PresenceItem, presenceTimes } from "./channel-presence.ts";
 import { ChannelReporter, type ReporterOptions } from "./channel-report.ts";
 import type { Recall } from "./channel-store.ts";
+import { MemberSets } from "./member-sets.ts";
 import { textFrame } from "./outbox.ts";
 import { type Told, ToldTransactions } from "./told-transactions.ts";
 import type { TransactionEvents } from "./transaction-events.ts";
@@ -82,9 +82,11 @@ export class Channels {
   readonly outbox: ChannelOutbox;
   readonly store: ChannelOutbox;
   readonly presence: Presence;
-  readonly #rooms = new Map<string, Set<Member>>();
+  readonly #rooms = new MemberSets();
+  /** Members of durable channels that `join` has not answered yet: stored messages wait for them. */
+  readonly #arriving = new MemberSets();
   /** Who doubts at which topics of changes. */
-  readonly #doubting = new Map<string, Set<Member>>();
+  readonly #doubting = new MemberSets();
   #queue: Delivery[] = [];
   readonly #behind = new Set<Member>();
   readonly #arrival = new Arrival();
@@ -106,9 +108,7 @@ export class Channels {
   }
 
   get members(): number {
-    let count = 0;
-    for (const room of this.#rooms.values()) count += room.size;
-    return count;
+    return this.#rooms.members;
   }
 
   // What a member needs.
@@ -131,25 +131,26 @@ export class Channels {
   }
 
   follow(member: Member, topics: readonly string[]): void {
-    for (const topic of member.topics) {
-      const doubting = this.#doubting.get(topic);
-      doubting?.delete(member);
-      if (doubting?.size === 0) this.#doubting.delete(topic);
-    }
+    for (const topic of member.topics) this.#doubting.remove(topic, member);
     member.topics = topics;
-    for (const topic of topics) this.#doubting.set(topic, (this.#doubting.get(topic) ?? new Set()).add(member));
+    for (const topic of topics) this.#doubting.add(topic, member);
+  }
+
+  /** It asks for stored messages, and may be admitted. */
+  expect(member: Member): void {
+    this.#arriving.add(member.place.topic, member);
   }
 
   /** It may be there. Full channels are found here, so that nobody else learns of it. */
   admitted(member: Member): void {
     const { topic, definition } = member.place;
-    const room = this.#rooms.get(topic) ?? new Set();
     const isShown = definition.presence !== null;
-    const count = Math.max(room.size, isShown ? this.presence.count(topic) : 0);
+    const count = Math.max(this.hearers(topic), isShown ? this.presence.count(topic) : 0);
     if (count >= channelLimits.members && !(isShown && this.presence.knows(topic, member.connection))) {
       throw new SvcError("RATE_LIMITED", `This channel has ${channelLimits.members} connections, and takes no more.`);
     }
-    this.#rooms.set(topic, room.add(member));
+    this.#arriving.remove(topic, member);
+    this.#rooms.add(topic, member);
     const { id, userId } = member.sender;
     member.socket.tell({ type: "subscribed", query: member.key, follows: member.secret, member: { id, userId } });
     if (!isShown) return;
@@ -170,9 +171,8 @@ export class Channels {
     this.follow(member, []);
     this.#behind.delete(member);
     const { topic } = member.place;
-    const room = this.#rooms.get(topic);
-    room?.delete(member);
-    if (room?.size === 0) this.#rooms.delete(topic);
+    this.#arriving.remove(topic, member);
+    this.#rooms.remove(topic, member);
     this.presence.leave(topic, member, member.connection, wait);
   }
 
@@ -221,16 +221,16 @@ export class Channels {
   }
 
   #say({ c: topic, e: message, b: body, from, by, id, at }: MessageItem): void {
-    const room = this.#rooms.get(topic);
-    if (!room) return;
+    const isStored = id !== undefined;
+    const left = [...(this.#rooms.get(topic) ?? []), ...((isStored && this.#arriving.get(topic)) || [])];
+    if (left.length === 0) return;
     this.#reporter.note(topic, message, body);
     if (this.#queue.length >= channelLimits.queued) {
-      for (const member of room) this.behind(member);
+      for (const member of left) this.behind(member);
       return;
     }
-    const isStored = id !== undefined;
     const data = { message, body, from, ...(isStored && { id, at }) };
-    if (this.#queue.push({ topic, frames: new Map(), data, by, isStored, left: [...room] }) === 1) this.#deliver();
+    if (this.#queue.push({ topic, frames: new Map(), data, by, isStored, left }) === 1) this.#deliver();
   }
 
   /** Gives what waits, in pieces: a flood of messages must not delay the changes of watched queries. */
@@ -271,7 +271,7 @@ export class Channels {
         this.#show(member, frame);
       }
     }
-    if (this.#rooms.size > 0) return;
+    if (this.#rooms.size + this.#behind.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }

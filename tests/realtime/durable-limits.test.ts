@@ -16,6 +16,7 @@ function local() {
   const definitions = apiWith({ channels })["~svc"].channels;
   const asked: (Recall | undefined)[] = [];
   let last = 0;
+  let meanwhile = () => {};
   const all = new Channels({
     definitions,
     broadcast: async () => {},
@@ -28,6 +29,7 @@ function local() {
       if (!recall) return yes;
       const messages = Array.from({ length: last }, (_, n) => n + 1).filter((id) => id > (recall.after ?? last));
       const page = JSON.stringify({ messages: messages.map((id) => ({ id })), until: last });
+      meanwhile();
       return { ...yes, stored: { page, snapshot: "9:9:" } };
     },
   });
@@ -50,7 +52,14 @@ function local() {
     }
   };
   const ids = () => heard.flatMap(({ id, stored }) => id ?? stored?.messages.map((one) => one.id) ?? []);
-  return { all, heard, socket, ask, say, ids, asked };
+  /** Has it done once, behind the next page's snapshot and before that is given. */
+  const inAnswer = (does: () => void) => {
+    meanwhile = () => {
+      meanwhile = () => {};
+      does();
+    };
+  };
+  return { all, heard, socket, ask, say, ids, asked, inAnswer };
 }
 const numbers = (to: number) => Array.from({ length: to }, (_, n) => n + 1);
 const turn = () => new Promise((resolve) => setTimeout(resolve, 150));
@@ -104,5 +113,18 @@ test("what comes while a page is read waits for it; a member asks for pages alon
   ask({});
   await turn();
   expect(asked.length).toBe(2);
+  await all.close();
+});
+
+test("a message that is told between the page of one who joins and its admission reaches it", async () => {
+  const { all, heard, ask, say, ids, inAnswer } = local();
+  say(2);
+  inAnswer(() => say(1));
+  ask({ after: 0 });
+  await expect.poll(() => heard.some(({ stored }) => stored)).toBe(true);
+  await turn();
+  expect(ids()).toEqual([1, 2, 3]);
+  say(1);
+  await expect.poll(ids).toEqual(numbers(4));
   await all.close();
 });
