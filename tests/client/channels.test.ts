@@ -3,8 +3,15 @@
 import { act, cleanup, configure, screen } from "@testing-library/react";
 import { createElement as h, useState } from "react";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import WebSocket from "ws"; // the document's own WebSocket sends another origin
 import { skip, useChannel } from "../../client/react/src/index.ts";
-import { type ChannelOf, channel, type JoinedChannel, joinChannel } from "../../client/sdk/src/index.ts";
+import {
+  type ChannelOf,
+  channel,
+  createSvcClient,
+  type JoinedChannel,
+  joinChannel,
+} from "../../client/sdk/src/index.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import * as schema from "../fixture/backend/schema.ts";
@@ -138,6 +145,28 @@ test("the newest that a member shows reaches the others, also if it came too fas
   expect((await Promise.allSettled(shows)).at(-1)).toMatchObject({ reason: { code: "RATE_LIMITED" } });
   await expect.poll(() => names(watcher), { timeout: 10_000 }).toEqual(["", "299"]);
   expect(room.getState().error).toBe(null);
+});
+
+test("a room stays joined whose request was sent again, and refused because too much was sent", async () => {
+  let last: { socket: Noted; frame: string } | undefined;
+  class Noted extends WebSocket {
+    override send(frame: string): void {
+      if (frame.includes('"subscribe"')) last = { socket: this, frame };
+      super.send(frame);
+    }
+  }
+  const client = createSvcClient({ api: {}, baseUrl: running.url, WebSocket: Noted as never });
+  open.push({ client } as never);
+  const room = joinChannel(client, lobby, { n: --n });
+  await joined(room);
+  const states: unknown[] = [];
+  room.subscribe(() => states.push(room.getState().error?.code));
+  const too = JSON.stringify({ type: "send", query: JSON.parse(last?.frame ?? "").query, event: "said", data: {} });
+  for (let times = 0; times < 200; times++) last?.socket.send(too);
+  last?.socket.send(last.frame);
+  await expect.poll(() => states).toContain("RATE_LIMITED");
+  await expect.poll(() => room.getState(), { timeout: 20_000 }).toMatchObject({ status: "joined", error: null });
+  await room.send("said", { text: "there" });
 });
 
 test("who signs in joins as themselves, and who is removed is refused", async () => {

@@ -156,6 +156,11 @@ export class Room {
         if (this.#isIn) this.#joined();
         if (this.#isIn && isGap && this.#messages.isDurable) this.#recall();
       },
+      // The service refused only the request, which was one too many.
+      renewed: () => {
+        this.#isIn = true;
+        if (this.#state.status === "joining") this.#joined();
+      },
       get asks() {
         return messages.asks;
       },

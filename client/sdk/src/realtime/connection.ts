@@ -22,6 +22,8 @@ export interface KeyListener {
    * @param isGap all who listen hear it, after a gap in what the service reads. (Default: the service answers to this one)
    */
   subscribed(before?: string, isGap?: true): void;
+  /** It was asked again, and had been subscribed all the time: nothing was missed. (Default: nothing to do) */
+  renewed?(): void;
   /** @param xid the transaction that changed something */
   changed(xid: string): void;
   /** The service sent a result by itself. @param body encoded, or plain data */
@@ -240,6 +242,7 @@ export class Connection {
 
   #receive(frame: Frame): void {
     const { type, query = "", xid = "0" } = frame;
+    const listener = this.#listeners.get(query);
     if (type === "status") {
       this.#attempt = 0;
       this.#become(frame.flow ?? "degraded");
@@ -248,9 +251,9 @@ export class Connection {
       // After a failover or a restore, ids that an answer saw may be of other transactions.
       if (known && known !== this.#history) this.#resync();
     } else if (type === "subscribed" || type === "query:subscribed") {
-      if (this.#listeners.has(query)) this.#followed.set(query, frame.follows ?? "");
+      if (listener) this.#followed.set(query, frame.follows ?? "");
       // Until changes arrive the query is asked again now and then, and once more when they do.
-      if (!frame.renewed && this.#status === "live") this.#listeners.get(query)?.subscribed(frame.before);
+      if (this.#status === "live") frame.renewed ? listener?.renewed?.() : listener?.subscribed(frame.before);
     } else if (type === "invalidate") {
       for (const key of frame.queries ?? []) this.#listeners.get(key)?.changed(xid);
     } else if (type === "query:invalidate") {
@@ -258,14 +261,14 @@ export class Connection {
         if (name === frame.subscriptionKey) this.#listeners.get(key)?.changed(xid);
       }
     } else if (type === "revoked" || frame.code === "GRANT_REQUIRED") {
-      if (this.#listeners.has(query)) void this.#askForGrant(query);
+      if (listener) void this.#askForGrant(query);
     } else if (type === "query:updated") {
-      this.#listeners.get(query)?.updated(frame, xid);
+      listener?.updated(frame, xid);
     } else if (type === "resync") {
       this.#resync(frame.before);
     } else if (type === "error" && frame.query !== undefined) {
       const { code = "INTERNAL", error = code } = frame;
-      this.#listeners.get(query)?.refused(new SvcError(code, error, frame));
+      listener?.refused(new SvcError(code, error, frame));
     }
   }
 
