@@ -79,6 +79,25 @@ test("a page begins with the messages that it asked for, and is called for each 
   await has(without, ["alone"]);
 });
 
+test("a part of a page that asks for fewer messages than came takes none from the others", async () => {
+  const input = place();
+  await add("archive", input, ["before"]);
+  const { client } = connect();
+  const room = joinChannel(client, archive, input);
+  await joined(room);
+  await add("archive", input, numbers(1, 5));
+  await has(room, numbers(1, 5));
+  const heard: string[] = [];
+  room.on("said", ({ text }) => heard.push(text));
+  const few = joinChannel(client, archive, input, { history: 3 });
+  await few.send("said", { text: "mine" });
+  await expect.poll(() => heard).toEqual(["mine"]);
+  expect(texts(room)).toEqual([...numbers(1, 5), "mine"]);
+  const all = joinChannel(client, archive, input, { history: 100 });
+  await has(all, ["before", ...numbers(1, 5), "mine"]);
+  expect([texts(few).length, heard]).toEqual([7, ["mine"]]);
+});
+
 test("after a break a page gets what it missed, each once and in order", async () => {
   const proxy = await FlakyProxy.start(running.url);
   const input = place();

@@ -82,7 +82,10 @@ export class ChannelMessages {
     this.isDurable = true;
     this.#known ??= last;
     const begins = after === null || gap;
-    if (begins) this.list = [];
+    // Of the newest ones that were asked for: those before them stay, if none is missing between.
+    const [{ id: first = 0 } = {}] = messages;
+    const isNext = !gap && (this.list.at(-1)?.id ?? 0) >= first;
+    if (begins) this.list = isNext ? this.list.filter(({ id }) => id < first) : [];
     this.#until = begins ? 0 : (this.#until ?? after);
     const news = this.#take(messages);
     this.#until = until;
