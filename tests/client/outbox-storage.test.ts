@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { svcCollectionOptions } from "../../client/tanstack-db/src/index.ts";
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";
-import { note, offlinePage, own, person } from "../support/offline-page.ts";
+import { Device, note, offlinePage, own, person } from "../support/offline-page.ts";
 import { service } from "../support/service.ts";
 
 const db = database();
@@ -86,6 +86,45 @@ test("a mutation that is discarded just before it is sent is not sent", async ()
   await expect.poll(() => stored(id)).toEqual(["next"]);
   await expect.poll(() => page.device.keys("outbox/")).toEqual([]);
   expect(await stored(id)).toEqual(["next"]);
+});
+
+test("a change of a new row that another page has saved meanwhile names the row by its key", async () => {
+  const device = new Device(); // without a name: pages tell each other nothing
+  const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
+  let calls = 0;
+  const slow: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (String(input).endsWith("/api/mutation") && calls++ === 0) await isAnswered;
+    return response;
+  };
+  const one = await offlinePage(running.url, { device, client: { fetch: slow } });
+  const { id } = await one.auth.signUp(...person());
+  await one.notes.preload();
+  one.notes.insert(note("new"));
+  one.rename("new", "changed");
+  await expect.poll(() => [calls, device.keys("outbox/").length]).toEqual([1, 2]);
+
+  const two = await offlinePage(running.url, { device });
+  const auth = two.client.auth?.["~svc"];
+  if (!auth) throw new Error("There is no auth.");
+  const { credentials } = auth;
+  const { promise: isSaved, resolve: saved } = Promise.withResolvers<void>();
+  const { promise: isSending, resolve: sending } = Promise.withResolvers<void>();
+  auth.credentials = async (signal) => {
+    if (two.outbox.pending().length > 0) {
+      sending();
+      await isSaved;
+    }
+    return credentials(signal);
+  };
+  await isSending;
+  one.close();
+  answer();
+  await expect.poll(() => device.keys("outbox/").length).toBe(1);
+  saved();
+  await expect.poll(() => device.keys("outbox/")).toEqual([]);
+  expect(two.refused).toEqual([]);
+  expect(await stored(id)).toEqual(["changed"]);
 });
 
 test("a listener that throws loses nothing, and stops nothing", async () => {

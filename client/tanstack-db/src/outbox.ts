@@ -200,7 +200,7 @@ export class Outbox {
     await this.client.auth?.["~svc"].credentials(new AbortController().signal); // may need the connection
     if (this.user() !== entry.user) return;
     if (isFirst) for (const [earlier, answer] of this.#answers) rebase(entry, earlier, answer);
-    if (!(await mark(entry.attemptedAt ?? Date.now()))) return this.#drop([entry]); // it was discarded
+    if (!(await mark(entry.attemptedAt ?? Date.now()))) return this.#load(); // it was discarded, or another page saved it
     let answer: unknown;
     try {
       answer = await send(this.client, entry);
