@@ -4908,7 +4908,7 @@ begin
               or p.oid in (
                 select d.refobjid
                   from pg_catalog.pg_locks l
-                  join pg_catalog.pg_policy y on y.polrelid = l.relation
+                  join pg_catalog.pg_policy y on y.polrelid = l.relation and y.polcmd in ('r', '*')
                   join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = y.oid
                  where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
                    and d.refclassid = 'pg_catalog.pg_proc'::regclass))

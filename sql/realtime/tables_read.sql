@@ -9,7 +9,7 @@
 -- "unpublished": those among them that realtime does not follow. Tables of svc_private are left out: the platform's functions
 -- keep there what follows from rows elsewhere, such as the words of a search, which change in the same transaction as the rows.
 -- "bypassing": for the author, while developing, and for channels. Functions and views that read with the rights of their owner: functions
--- that these statements or the policies of the tables name, and views among the locks. A function that is called by another
+-- that these statements or the tables' policies for reading name, and views among the locks. A function that is called by another
 -- function alone is not seen.
 
 create or replace function svc.tables_read(
@@ -58,7 +58,7 @@ begin
               or p.oid in (
                 select d.refobjid
                   from pg_catalog.pg_locks l
-                  join pg_catalog.pg_policy y on y.polrelid = l.relation
+                  join pg_catalog.pg_policy y on y.polrelid = l.relation and y.polcmd in ('r', '*')
                   join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = y.oid
                  where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
                    and d.refclassid = 'pg_catalog.pg_proc'::regclass))
