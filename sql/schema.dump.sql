@@ -14297,11 +14297,7 @@ CREATE OR REPLACE FUNCTION svc_private.studio_users(search text, most integer)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select u.id, u.email, u.name
-    from auth."user" u
-   where u.id = search or u.email >= lower(search) and starts_with(u.email, lower(search))
-   order by u.email
-   limit most
+  select p.id, p.email, p.name from svc_private.studio_people(search, null, most) p
 $function$
 execute: svc_studio_read, svc_system
 comment: Users with this id, or with an e-mail address that begins so. Definer: svc_studio_read may not read the schema auth.

@@ -7,11 +7,7 @@ stable
 security definer
 set search_path = ''
 as $$
-  select u.id, u.email, u.name
-    from auth."user" u
-   where u.id = search or u.email >= lower(search) and starts_with(u.email, lower(search))
-   order by u.email
-   limit most
+  select p.id, p.email, p.name from svc_private.studio_people(search, null, most) p
 $$;
 
 comment on function svc_private.studio_users(text, integer) is

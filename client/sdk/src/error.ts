@@ -29,6 +29,8 @@ export type SvcErrorCode =
   | "NOT_FOUND"
   | "METHOD_NOT_ALLOWED"
   | "REQUEST_TIMEOUT"
+  /** A repeated call: it was saved, and its answer was too large to be kept. */
+  | "ANSWER_NOT_KEPT"
   | "CONFLICT"
   | "EMAIL_TAKEN"
   | "PRECONDITION_FAILED"
