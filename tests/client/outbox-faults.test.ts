@@ -3,7 +3,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createCollection } from "@tanstack/db";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { svcCollectionOptions } from "../../client/tanstack-db/src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -97,6 +97,35 @@ test("a second outbox on the same storage sends nothing twice, and shows what th
   expect([one, two].flatMap(({ refused }) => refused.map(({ isSender }) => isSender)).sort()).toEqual([false, true]);
   expect(await stored(id)).toEqual(["a", "b", "c"]);
   expect(sent).toBeGreaterThan(0);
+});
+
+test("without Web Locks, two tabs that send one mutation tell its refusal once each, and one is the sender", async () => {
+  vi.stubGlobal("navigator", {}); // as on a page without https
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const device = new Device();
+  device.name = crypto.randomUUID();
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const answered: [number, number] = [0, 0];
+  const slow = (at: 0 | 1) => async (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
+    const response = await fetch(input, init);
+    if (!String(input).endsWith("/api/mutation")) return response;
+    answered[at]++;
+    await gates[at]?.promise;
+    return response;
+  };
+  const one = await offlinePage(running.url, { device, client: { fetch: slow(0) } });
+  const { id } = await one.auth.signUp(...person());
+  const two = await offlinePage(running.url, { device, client: { fetch: slow(1) } });
+  await Promise.all([one.notes.preload(), two.notes.preload()]);
+  one.notes.insert(note("bad\0"));
+  await expect.poll(() => answered).toEqual([1, 1]);
+  gates[0]?.resolve();
+  await expect.poll(() => two.refused.length).toBe(1);
+  gates[1]?.resolve();
+  two.notes.insert(note("next"));
+  await expect.poll(() => stored(id)).toEqual(["next"]);
+  await expect.poll(two.outbox.pending).toEqual([]);
+  expect([one, two].map(({ refused }) => refused.map(({ isSender }) => isSender))).toEqual([[true], [false]]);
 });
 
 test("a mutation whose lost answer is too large to be sent again counts as saved", async () => {

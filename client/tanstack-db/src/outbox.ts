@@ -249,13 +249,15 @@ export class Outbox {
   /** Without a row that was not inserted, its later changes mean nothing. */
   async #refuse(entry: Entry, error: SvcError): Promise<void> {
     const isPart = ({ id, collection, rowKey }: Entry) =>
-      entry.type === "insert" && id !== entry.id && collection === entry.collection && rowKey === entry.rowKey;
-    const { shelf } = this;
-    const entries = await shelf.use(async () => {
-      const parts = (await shelf.entries(entry.user)).filter(isPart);
-      await Promise.all([entry, ...parts].map(shelf.remove));
-      return [entry, ...parts];
+      id === entry.id || (entry.type === "insert" && collection === entry.collection && rowKey === entry.rowKey);
+    const entries = await this.shelf.use(async () => {
+      const stored = await this.shelf.entries(entry.user);
+      const parts = stored.some(({ id }) => id === entry.id) ? stored.filter(isPart) : [];
+      await Promise.all(parts.map(this.shelf.remove));
+      return parts;
     });
+    // It was discarded, or another page has had its answer: without Web Locks two send at once.
+    if (entries.length === 0) return this.#load();
     const { code, message, status, hint, issues } = error;
     const told = { code, message, status, issues, ...(hint && { hint }) };
     this.#tabs.tell({ kind: "refused", entries, error: told });
