@@ -12,6 +12,7 @@ import type { Logger } from "pino";
 import type { AuthDefinition } from "../contract/auth.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { versionOf } from "../kit/secret-version.ts";
+import { isConnectionLoss } from "../postgres/errors.ts";
 import { type FixedOptions, libraryOptions } from "./library-options.ts";
 import { libraryPool } from "./library-pool.ts";
 import type { Library } from "./library-types.ts";
@@ -80,8 +81,9 @@ function forward(log: Logger) {
     const refusal = Number((err as { statusCode?: unknown } | undefined)?.statusCode) < 500;
     // Its "info" lines contain the e-mail addresses of sign-ups.
     if (level === "info" || level === "debug") return;
-    // What an authenticator answered. An error of the database has a code.
-    const isAnswer = /^Failed to verify (?:registration|authentication)$/.test(message) && !(err && "code" in err);
+    // What an authenticator answered. An error of the database has a code, unless the connection is lost.
+    const isOfDatabase = err !== undefined && ("code" in err || isConnectionLoss(err));
+    const isAnswer = /^Failed to verify (?:registration|authentication)$/.test(message) && !isOfDatabase;
     const quiet = lostRace || refusal || expected.has(message);
     log[quiet ? "debug" : isAnswer || byCallers.test(message) ? "info" : level](
       { from: "better-auth", ...(err && !lostRace && { err }) },

@@ -86,6 +86,29 @@ test("an error of the database while a passkey is stored stays an error of the s
   expect(status).toBe(500);
 });
 
+test.for([
+  ["an error of the database", "raise exception 'no room'"],
+  ["a lost connection", "perform pg_terminate_backend(pg_backend_pid())"],
+])("%s while a passkey signs in stays an error of the service", async ([, fault]) => {
+  const device = new Authenticator(origin);
+  expect((await (await prepared((await person()).bearer, device)).send()).status).toBe(200);
+  const enter = async () => {
+    const { challenge, svcChallenge } = (await server.get("/passkey/generate-authenticate-options", withTokens)).body;
+    return server.post(
+      "/passkey/verify-authentication",
+      { response: device.signIn(challenge), svcChallenge },
+      withTokens,
+    );
+  };
+  await db.sql(`create function public.fail() returns trigger language plpgsql security definer as $$ begin ${fault}; return new; end $$;
+    create trigger fail before update on auth.passkey for each row execute function public.fail()`);
+  server.log.length = 0;
+  const { status } = await enter().finally(() => db.sql("drop function public.fail cascade"));
+  expect(status).toBe(500);
+  expect(server.log.filter((line) => JSON.parse(line).level >= 50).join()).toContain("Failed to verify authentication");
+  expect((await enter()).status).toBe(200);
+});
+
 test.for([null, "x", {}, { id: ["x"] }])(
   "a sign-in with the answer %j is refused with what is wrong",
   async (given) => {

@@ -21,9 +21,14 @@ const counting = (adapter: Adapter) => (field: string, value: string) =>
 /** Requests whose passkey the plugin has verified. */
 const verified = new WeakSet<object>();
 
+/** Runs after the plugin has verified the passkey of a sign-in. */
+export const noteVerified = ({ ctx }: Pick<Parameters<Check>[0], "ctx">): void => {
+  if (ctx.request) verified.add(ctx.request);
+};
+
 /** Runs after the plugin has verified a new passkey, and before it stores it. @throws APIError */
 export const checkNewPasskey: Check = async ({ ctx, verification, user }) => {
-  if (ctx.request) verified.add(ctx.request);
+  noteVerified({ ctx });
   const count = counting(ctx.context.adapter);
   const id = verification.registrationInfo?.credential.id ?? "";
   if (id.length > most.id) throw refusal("BAD_REQUEST", "The id of this passkey is too long.");
@@ -85,17 +90,22 @@ export const passkeyRules: BetterAuthPlugin = {
 
 type Handler = (context: { request?: Request }) => Promise<unknown>;
 
-/** The plugin, whose registration answers 400 where the plugin answers 500: to whatever its verification throws. */
-export function refusingAnswers(plugin: BetterAuthPlugin): BetterAuthPlugin {
+/**
+ * The plugin, without its answers that blame the wrong side. A registration answers 500 to whatever its verification throws, and a
+ * sign-in 400 to whatever the database throws after it.
+ */
+export function blamingRightly(plugin: BetterAuthPlugin): BetterAuthPlugin {
   const endpoints = Object.entries(plugin.endpoints ?? {}).map(([name, endpoint]) => {
-    if (endpoint.path !== "/passkey/verify-registration") return [name, endpoint];
+    if (!Object.hasOwn(forms, endpoint.path ?? "")) return [name, endpoint];
     const handler = endpoint as unknown as Handler;
-    const refusing: Handler = (context) =>
+    const blaming: Handler = (context) =>
       handler(context).catch((error) => {
-        const isOfPlugin = isAPIError(error) && error.statusCode === 500;
-        throw isOfPlugin && !verified.has(Object(context.request)) ? unverified() : error;
+        const code = isAPIError(error) ? error.body?.code : undefined;
+        const isVerified = verified.has(Object(context.request));
+        if (code === "FAILED_TO_VERIFY_REGISTRATION" && !isVerified) throw unverified();
+        throw code === "AUTHENTICATION_FAILED" && isVerified ? unsaved() : error;
       });
-    return [name, Object.assign(refusing, endpoint)];
+    return [name, Object.assign(blaming, endpoint)];
   });
   return { ...plugin, endpoints: Object.fromEntries(endpoints) };
 }
@@ -111,6 +121,7 @@ interface Stored {
 const refusal = (status: "BAD_REQUEST" | "CONFLICT", message: string) => new APIError(status, { message });
 const known = () => refusal("CONFLICT", "This passkey is registered already.");
 const many = () => refusal("CONFLICT", `You have ${most.perUser} passkeys. Delete one that is no longer used.`);
+const unsaved = () => new APIError("INTERNAL_SERVER_ERROR", { message: "The sign-in could not be saved." });
 const unverified = () =>
   refusal(
     "BAD_REQUEST",

@@ -9,7 +9,7 @@ import type { AuthDefinition } from "../../contract/auth.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
 import type { Library } from "../library-types.ts";
-import { checkNewPasskey, passkeyRules, refusingAnswers } from "./passkey-rules.ts";
+import { blamingRightly, checkNewPasskey, noteVerified, passkeyRules } from "./passkey-rules.ts";
 import type { Credential } from "./plugin-request.ts";
 
 type Passkeys = NonNullable<AuthDefinition["passkeys"]>;
@@ -38,8 +38,9 @@ export function withPasskeys(
   const origins = Array.isArray(trustedOrigins) ? trustedOrigins : [];
   const { rpID, origin } = placeOf(options.rpID, String(baseURL), origins);
   const registration = { afterVerification: checkNewPasskey };
-  const plugin = passkey({ rpID, rpName: name ?? rpID, origin, registration }) as BetterAuthPlugin;
-  return [...plugins, refusingAnswers(plugin), passkeyRules];
+  const authentication = { afterVerification: noteVerified };
+  const plugin = passkey({ rpID, rpName: name ?? rpID, origin, registration, authentication }) as BetterAuthPlugin;
+  return [...plugins, blamingRightly(plugin), passkeyRules];
 }
 
 /**
