@@ -208,7 +208,10 @@ export class Member {
       this.#needsAll ||= isNew;
       const snapshot = asked?.stored?.snapshot ?? asked?.snapshot ?? null;
       const told = isNew ? this.#host.told : toldBefore;
-      if (!asked || late.length > 0 || (this.#needsAll && !this.#host.hasSeenAll(snapshot, told))) this.#again = true;
+      // Without the page a client does not know up to which message it has all.
+      const isSlow = asked?.stored !== undefined && this.socket.waiting > channelLimits.waiting;
+      const isLate = late.length > 0 || (this.#needsAll && !this.#host.hasSeenAll(snapshot, told));
+      if (!asked || isSlow || isLate) this.#again = true;
       else {
         this.#needsAll = recall !== this.#recall;
         if (!this.#needsAll) this.#recall = undefined;
@@ -243,7 +246,7 @@ export class Member {
       this.isAdmitted = true;
       this.#host.admitted(this);
     }
-    if (stored) this.#pass({ frame: pageFrame(this.key, stored.page), missed: () => this.#host.behind(this) });
+    if (stored) this.socket.send(pageFrame(this.key, stored.page));
     for (const held of this.#held.splice(0, count)) this.#pass(held);
     const wait = (isComplete ? asksAgainAfter : looksAfter) * (0.75 + Math.random() / 4);
     clearTimeout(this.#timer);
