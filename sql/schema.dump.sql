@@ -4831,8 +4831,11 @@ begin
     update svc.channels c
        set last = channel.last, dropped = greatest(c.dropped, channel.last - most)
      where c.id = channel.id;
-    delete from svc.channel_messages m
-     where m.channel_id = channel.id and m.id > channel.dropped and m.id <= channel.last - most;
+    delete from svc.channel_messages m using (
+      select o.id from svc.channel_messages o
+       where o.channel_id = channel.id and o.id > channel.dropped and o.id <= channel.last - most
+         for update skip locked) o
+     where m.channel_id = channel.id and m.id = o.id;
   end loop;
 
   return array(

@@ -8,6 +8,9 @@
 -- Users who are gone, or whose row is being deleted, get nothing stored: their messages would fail those of all others. The
 -- lock keeps the user until the commit.
 --
+-- Nor does it wait for rows that another transaction deletes, as that of an account: that one may send to this channel before its
+-- COMMIT, and the two would wait for each other. If it rolls back, such a row stays until its time is over.
+--
 -- SECURITY DEFINER, because no role may write these tables or call pg_logical_emit_message(). Of the request side only the
 -- login may execute it, never the request roles: see svc.emit_message(). A read-only transaction cannot write rows.
 
@@ -68,8 +71,11 @@ begin
     update svc.channels c
        set last = channel.last, dropped = greatest(c.dropped, channel.last - most)
      where c.id = channel.id;
-    delete from svc.channel_messages m
-     where m.channel_id = channel.id and m.id > channel.dropped and m.id <= channel.last - most;
+    delete from svc.channel_messages m using (
+      select o.id from svc.channel_messages o
+       where o.channel_id = channel.id and o.id > channel.dropped and o.id <= channel.last - most
+         for update skip locked) o
+     where m.channel_id = channel.id and m.id = o.id;
   end loop;
 
   return array(

@@ -16,28 +16,35 @@ import type { AskJoin } from "../realtime/channels.ts";
 import type { FollowedReads, Seen } from "../realtime/followed-reads.ts";
 import { publicRerun } from "./rerun.ts";
 
-/** Sends what a process says in channels (`sql/realtime/broadcast.sql`). A failure is logged once: presence is sent by itself. */
-function broadcasts(system: pg.Pool, log: Logger): (messages: string) => Promise<void> {
+/**
+ * Sends what a process says in channels, by a statement. A failure is logged once: presence is sent by itself.
+ *
+ * @param which of the channels @param fails what fails without it
+ * @returns a function that returns the places of messages that were not stored
+ */
+function sending(
+  { system, log }: { system: pg.Pool; log: Logger },
+  which: string,
+  fails: string,
+  statement: { name: string; text: string },
+): (messages: string) => Promise<readonly number[]> {
   let isFailing = false;
   return async (messages) => {
-    const values = [messages];
     try {
-      await runStatement(system, { name: "svc_broadcast", text: "select svc_private.broadcast($1)", values });
+      const [row] = await runStatement<{ refused?: number[] }>(system, { ...statement, values: [messages] });
+      if (isFailing) log.info(`${which} send again`);
+      isFailing = false;
+      return row?.refused ?? [];
     } catch (err) {
-      if (!isFailing) log.warn({ err }, "channels cannot send: messages fail, and who comes and goes is not seen");
+      if (!isFailing) log.warn({ err }, `${which} cannot send: ${fails}`);
       isFailing = true;
       throw err;
     }
-    if (isFailing) log.info("channels send again");
-    isFailing = false;
   };
 }
 
-/** The same of durable channels. */
-async function store(system: pg.Pool, messages: string): Promise<readonly number[]> {
-  const [row] = await runStatement<{ refused: number[] }>(system, { ...storeMessages, values: [messages] });
-  return row?.refused ?? [];
-}
+/** `sql/realtime/broadcast.sql` */
+const broadcast = { name: "svc_broadcast", text: "select svc_private.broadcast($1)" };
 
 /** Tells Studio which channels are open here (`sql/realtime/answer_channels.sql`). */
 async function answer(system: pg.Pool, question: string, report: string): Promise<void> {
@@ -49,8 +56,13 @@ async function answer(system: pg.Pool, question: string, report: string): Promis
 export const realtimeCalls = (runtime: Runtime, { api, auth }: LoadedApp, system: pg.Pool) => ({
   rerun: publicRerun(runtime, api["~svc"].procedures, sessionsOfUsers(system, auth)),
   join: (reads: FollowedReads) => channelJoins(runtime, reads),
-  broadcast: broadcasts(system, runtime.log),
-  store: (messages: string) => store(system, messages),
+  broadcast: sending(
+    { system, log: runtime.log },
+    "channels",
+    "messages fail, and who comes and goes is not seen",
+    broadcast,
+  ),
+  store: sending({ system, log: runtime.log }, "durable channels", "messages fail", storeMessages),
   answer: (question: string, report: string) => answer(system, question, report),
 });
 

@@ -114,6 +114,44 @@ describe("a message", () => {
   });
 });
 
+test("the log says once that durable channels cannot send, and once that they can", async () => {
+  const [socket, key] = [await connect(null), wall()];
+  await join(socket, key);
+  const lines = () =>
+    running.logged.map((line) => JSON.parse(line).msg).filter((text) => /^durable channels /.test(text));
+  const send = (ref: string) => socket.send({ type: "send", query: key, event: "said", data: { text: ref }, ref });
+  await db.sql("revoke execute on function svc.store_messages(jsonb) from svc_system");
+  for (const ref of ["one", "two"]) {
+    send(ref);
+    await expect.poll(() => socket.frames.some(({ data }) => data?.failed === ref)).toBe(true);
+  }
+  await db.sql("grant execute on function svc.store_messages(jsonb) to svc_system");
+  send("three");
+  await socket.wait({ data: { sent: "three" } });
+  expect(lines()).toEqual(["durable channels cannot send: messages fail", "durable channels send again"]);
+});
+
+test("an account that is being deleted, with its messages, makes no sender wait, also if its own transaction sends last", async () => {
+  const ann = await running.signUp("ann");
+  const message = (text: string, more: object = {}) =>
+    JSON.stringify([
+      {
+        ...{ name: "wall", topic: "wall::left", message: "said", body: JSON.stringify({ json: { text } }) },
+        ...{ keep: 3_600_000, max: 1, ...more },
+      },
+    ]);
+  const store = "select svc.store_messages($1)";
+  const [leaving, sender] = [await db.connect("admin"), await db.connect("system")];
+  await sender.query(store, [message("hers", { user: ann.id })]);
+  await leaving.query("begin");
+  await leaving.query('delete from auth."user" where id = $1', [ann.id]);
+  await sender.query("set lock_timeout to '5s'");
+  await sender.query(store, [message("another's")]); // there is no room for hers
+  await leaving.query(store, [message("she left")]);
+  await leaving.query("commit");
+  expect((await rows("wall::left")).map(({ text }) => text)).toEqual(["she left"]);
+});
+
 describe("the order", () => {
   test("is that of commits: who has one message has all before it, also of a transaction that began earlier", async () => {
     const ann = await running.signUp("ann");
