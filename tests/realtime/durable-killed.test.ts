@@ -43,6 +43,12 @@ test("what a killed process has stored is delivered, and what it has acknowledge
     await expect.poll(() => acknowledged().length, { timeout: 20_000, interval: 1 }).toBeGreaterThan(5 * round);
     dying.child.kill("SIGKILL");
     await once(dying.child, "exit");
+    // PostgreSQL finishes the statement of a process that is gone.
+    const running = () =>
+      db.sql(
+        "select from pg_stat_activity where state = 'active' and query ~ 'store_messages' and pid <> pg_backend_pid()",
+      );
+    await expect.poll(running, { timeout: 20_000 }).toEqual([]);
 
     const rows = await db.sql<{ id: string; text: string }>(
       `select m.id, m.body::json -> 'json' ->> 'text' as text
