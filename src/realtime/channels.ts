@@ -211,7 +211,7 @@ export class Channels {
   resumed(): void {
     this.#told.begin(this.#options.before());
     this.#arrival.come();
-    for (const room of this.#rooms.values()) for (const member of room) member.renew();
+    for (const all of [...this.#rooms.values(), ...this.#arriving.values()]) for (const one of all) one.renew();
     this.presence.live();
   }
 

@@ -59,7 +59,13 @@ function local() {
       does();
     };
   };
-  return { all, heard, socket, ask, say, ids, asked, inAnswer };
+  /** One is stored while the log is not read. */
+  const miss = () => {
+    all.lost();
+    last++;
+    all.resumed();
+  };
+  return { all, heard, socket, ask, say, ids, asked, inAnswer, miss };
 }
 const numbers = (to: number) => Array.from({ length: to }, (_, n) => n + 1);
 const turn = () => new Promise((resolve) => setTimeout(resolve, 150));
@@ -129,5 +135,15 @@ test("a message that is told between the page of one who joins and its admission
   expect(ids()).toEqual([1, 2, 3]);
   say(1);
   await expect.poll(ids).toEqual(numbers(4));
+  await all.close();
+});
+
+test("one who joins while another server takes over gets no page of the one before", async () => {
+  const { all, heard, ask, say, ids, inAnswer, miss } = local();
+  say(2);
+  inAnswer(miss);
+  ask({ after: 0 });
+  await expect.poll(() => heard.some(({ stored }) => stored)).toBe(true);
+  expect(ids()).toEqual([1, 2, 3]);
   await all.close();
 });
