@@ -23,7 +23,7 @@ export interface Page {
 const timeout = 30_000;
 
 /** The next page of stored messages. Removes it; frames before it stay. */
-export async function page(socket: Socket): Promise<Page> {
+async function page(socket: Socket): Promise<Page> {
   const found = () => socket.frames.findIndex(({ data }) => data?.stored);
   await expect.poll(found, { timeout }).toBeGreaterThanOrEqual(0);
   return socket.frames.splice(found(), 1)[0].data.stored;
