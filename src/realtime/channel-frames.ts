@@ -123,7 +123,7 @@ export class ChannelFrames {
     });
     this.#members.set(key, member);
     weigh(this.#socket, perMember + 2 * key.length);
-    if (recall) channels.expect(member);
+    channels.expect(member);
     member.doubt();
   }
 

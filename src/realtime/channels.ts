@@ -83,7 +83,7 @@ export class Channels {
   readonly store: ChannelOutbox;
   readonly presence: Presence;
   readonly #rooms = new MemberSets();
-  /** Members of durable channels that `join` has not answered yet: stored messages wait for them. */
+  /** Members that `join` has not answered yet: stored messages wait for them. */
   readonly #arriving = new MemberSets();
   /** Who doubts at which topics of changes. */
   readonly #doubting = new MemberSets();
@@ -136,7 +136,7 @@ export class Channels {
     for (const topic of topics) this.#doubting.add(topic, member);
   }
 
-  /** It asks for stored messages, and may be admitted. */
+  /** It asks for stored messages, or is asked again after a gap, before it is admitted. */
   expect(member: Member): void {
     this.#arriving.add(member.place.topic, member);
   }

@@ -225,7 +225,21 @@ describe("a process", () => {
     before = "2";
     all.resumed();
     expect((await entering).told).toMatchObject([{ type: "subscribed" }]);
-    expect(asked).toBe(2);
+    // Before the changes arrived again, and since.
+    expect(asked).toBe(3);
+    await all.close();
+  });
+
+  test("lets nobody in by the answer of a server that another has replaced", async () => {
+    let asked = 0;
+    const { all, enter } = local(async () => {
+      if (asked++ > 0) return { ...yes, isAllowed: false };
+      all.lost();
+      all.resumed();
+      return yes;
+    });
+    expect((await enter(lobby(10))).told).toMatchObject([{ type: "error", code: "FORBIDDEN" }]);
+    expect(all.members).toBe(0);
     await all.close();
   });
 
