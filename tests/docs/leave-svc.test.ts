@@ -20,7 +20,7 @@ test("a dump opens elsewhere, and policies and passwords work without svc", asyn
     [ann, "Of Ann"],
     [bob, "Of Bob"],
   ] as const) {
-    await call("mutation", token, "tasks.create", { title });
+    expect(await call("mutation", token, "tasks.create", { title })).toMatchObject({ status: 200 });
   }
   const file = { user_id: ann.user.id, name: "plan.txt", type: "text/plain" };
   await db.sql(
