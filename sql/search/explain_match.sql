@@ -1,6 +1,7 @@
 -- Explains the keyword score of a row, term by term: `svc search --explain` (src/cli/search.ts). For operators only,
 -- because it answers for any owner. The addends are those of svc_private.find_matches(), whose header defines them;
--- their sum is the score. The rarity (idf) of a word that a prefix was completed to is that of its share.
+-- their sum is the score. The idf of a term that a prefix was completed to is divided by the square root of the number of such
+-- terms, because each of them counts only that much.
 
 create or replace function svc_private.explain_match(
   target text,

@@ -8,12 +8,13 @@
 --
 -- A document's score is the sum over the query's terms of
 --   weight * tf / (tf + k1 * (1 - b + b * length / average)),  weight = n * ln(1 + (N - df + 0.5) / (df + 0.5)),
--- where n is the number of times that the query has the term, or what feedback makes of it; a term that a prefix was completed to
--- counts as 1 / sqrt(number of such terms), because the reader meant one of them. k1 and b are the table's constants
--- (svc_private.search_constants). tf, length, average and df are those of the chosen
--- fields, which count together as one text; where the table gives its fields weights, tf is the sum of the weights of the
--- fields in which the term stands, each as often as it does. N, df and average are counted over the whole group: one corpus and
--- visibility, and for private rows one owner. Where an application's policy hides some rows of a group, the scores of
+-- where k1 and b are the table's constants (svc_private.search_constants), and n is the number of times that the query has the
+-- term, or what feedback makes of it. A prefix means one of the terms that it was completed to: each of them has
+-- n = 1 / sqrt(number of these terms).
+--
+-- tf, length, average and df are those of the chosen fields, which count together as one text. If the table gives weights to its
+-- fields, tf is the sum of the term's occurrences, each by the weight of its field. N, df and average are counted over the whole
+-- group: one corpus and visibility, and for private rows one owner. Where an application's policy hides some rows of a group, the scores of
 -- the others still depend on the number of rows, their average length, and how many of them hold a term of the query.
 --
 -- A page far down, or many given rows, must be opened whatever the query is. Then only the rarest terms of the query

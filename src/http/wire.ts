@@ -5,7 +5,6 @@
  * hold the files. If the path contains the name, the body may omit it. Source:
  * https://orpc.dev/docs/advanced/rpc-protocol
  */
-
 import { serializer, toParts } from "../kit/rich-values.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { isNestedDeeper, requireShallowJson } from "./body.ts";
