@@ -86,6 +86,32 @@ test("kept rows are shown to their user without a connection, and to nobody else
   expect(later.titles()).toEqual([]);
 });
 
+test("a row that was saved just before the connection was lost is among the kept ones", async () => {
+  let isLost = false;
+  const page = await offlinePage(running.url, {
+    keepRows: true,
+    client: {
+      async fetch(input, init) {
+        if (isLost) throw new TypeError("lost");
+        if (!String(input).endsWith("/api/mutation")) return fetch(input, init);
+        page.offline(); // neither an answer of the query nor a notice may come
+        const answer = await fetch(String(input).replace(page.network.url, running.url), init);
+        isLost = true;
+        return answer;
+      },
+    },
+  });
+  await page.auth.signUp(...person());
+  await page.notes.preload();
+  await expect.poll(() => page.client.realtime.getStatus()).toBe("live");
+  page.notes.insert(note("saved"));
+  await expect.poll(() => isLost && page.outbox.pending().length === 0).toBe(true);
+  const again = await page.reload();
+  await expect.poll(again.titles).toEqual(["saved"]);
+  again.rename("saved", "changed");
+  expect(again.titles()).toEqual(["changed"]);
+});
+
 test("in cookie mode nothing is saved for the user whose cookie the browser has got meanwhile", async () => {
   let cookie = "";
   const jar: typeof fetch = async (input, init) => {

@@ -81,6 +81,7 @@ export class View implements Follower {
     const row = { ...this.#restored([rowOf(entry)])[0], ...Object(result) };
     const key = entry.type === "insert" ? this.#options.getKey(row) : entry.rowKey;
     this.#saved.push({ entry, row, key, isAsked: false });
+    this.#keepKnown();
   }
 
   settled(): void {
@@ -105,7 +106,6 @@ export class View implements Follower {
   }
 
   #answered(result: unknown): void {
-    const { keepRows } = this.#options;
     const rows = rowsOf(result);
     const before = this.#base;
     this.#base = new Map(rows.map((row) => [this.#options.getKey(row), row]));
@@ -113,9 +113,14 @@ export class View implements Follower {
     this.#saved = this.#saved.filter(({ isAsked }) => !isAsked);
     this.changed();
     this.#sync.markReady();
-    if (!keepRows) return;
+    this.#keepKnown();
+  }
+
+  /** For the next start: the last answer, and what was saved since. What waits is kept by itself. */
+  #keepKnown(): void {
+    if (!this.#options.keepRows || !this.#base) return;
     this.#keep(() => {
-      const { json, meta } = encode(rows);
+      const { json, meta } = encode([...this.#rows([]).values()]);
       const text = JSON.stringify({ json, meta });
       return text.length > mostKept ? undefined : text;
     });
