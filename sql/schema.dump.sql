@@ -557,6 +557,8 @@ column digest: bytea not null
 column began: bigint not null
 column last: bigint not null
 column dropped: bigint not null
+column run: text
+column skipped: int8multirange not null default '{}'::int8multirange
 constraint channels_digest_key: UNIQUE (digest)
 constraint channels_pkey: PRIMARY KEY (id)
 grant select to svc_system
@@ -564,9 +566,11 @@ comment: Durable channels that have messages. Who adds a message locks the row u
 comment column name: The name of the definition.
 comment column topic: The name with the input, as rooms.talk::{"id":7}.
 comment column digest: SHA-256 of the topic, which may be too long for an index.
-comment column began: The number before the first message: milliseconds since 1970 when the row was made, so that a row made anew repeats no number.
+comment column began: The number before the first message: microseconds since 1970 when the row was made, so that a row made anew repeats no number. Milliseconds in rows of earlier versions.
 comment column last: The number of the newest message.
 comment column dropped: Messages up to this number were removed, by number or age. Until then it is `began`.
+comment column run: Which start of the server, and which table, has counted `last`. Null: a version of svc that did not note it.
+comment column skipped: Numbers that no message has here, though clients may have them: a server that was replaced by an older state may have given them out.
 
 -- table svc.job_history: owner svc_owner
 column entry: bigint not null generated always as identity
@@ -1288,6 +1292,7 @@ column key: text not null
 column call: bytea not null
 column answers: text[]
 column kept_at: timestamp with time zone not null default clock_timestamp()
+column short: text[]
 constraint kept_answers_pkey: PRIMARY KEY (user_id, key)
 constraint kept_answers_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED
 index kept_answers_kept_at: svc_private.kept_answers USING btree (kept_at)
@@ -1297,6 +1302,7 @@ comment column key: The key, which the client chose.
 comment column call: SHA-256 of the names and arguments that were called.
 comment column answers: The answer of each call. Null: together they were larger than 1 MiB.
 comment column kept_at: When the call began.
+comment column short: Where the answers are not kept: the short members of each, such as the key of a row.
 
 -- table svc_private.search_counters: owner svc_owner
 column group_id: integer not null
@@ -3969,13 +3975,15 @@ CREATE OR REPLACE FUNCTION svc.keep_answers(key text, answers text[])
  SET search_path TO ''
 AS $function$
   update svc_private.kept_answers k
-     set answers = keep_answers.answers
-   where k.user_id = svc.current_user_id() and k.key = keep_answers.key
-     and k.answers is null
-     and (select sum(octet_length(a)) from unnest(keep_answers.answers) as a) <= 1048576
+     set answers = case when s.fits then keep_answers.answers end,
+         short = case when not s.fits then array(
+           select svc_private.short_answer(o.answer)
+             from unnest(keep_answers.answers) with ordinality o (answer, place) order by o.place) end
+    from (select sum(octet_length(a)) <= 1048576 as fits from unnest(keep_answers.answers) a) s
+   where k.user_id = svc.current_user_id() and k.key = keep_answers.key and k.answers is null and k.short is null
 $function$
 execute: svc_request
-comment: Keeps the answers of a call under the key that its transaction has claimed, up to 1 MiB. Definer: requests have no rights on the table; it writes the row of the transaction's user only.
+comment: Keeps the answers of a call under the key that its transaction has claimed, up to 1 MiB; of larger ones the short members. Definer: requests have no rights on the table; it writes the row of the transaction's user only.
 
 -- function svc.list_sources(text,text,text,integer,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.list_sources(corpus text, visibility text, owner_id text, size integer, skip integer)
@@ -4700,6 +4708,18 @@ AS $function$
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Makes a stored file public or private if the policies allow the caller to; returns its id, or null.
+
+-- function svc.short_answers(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.short_answers(key text)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select k.short from svc_private.kept_answers k where k.user_id = svc.current_user_id() and k.key = short_answers.key
+$function$
+execute: svc_request
+comment: The short members of the answers under a key of the current user, where the answers were too large to be kept. Definer: requests have no rights on the table; it reads the row of the transaction's user only.
 
 -- function svc.signal_workflow(uuid,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.signal_workflow(run_id uuid, event text, content json)
@@ -13463,6 +13483,31 @@ begin
 end
 $function$
 comment: Ends the waits and sleeps of a locked run that are due.
+
+-- function svc_private.short_answer(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.short_answer(answer text)
+ RETURNS text
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    with short as (
+      select m.key, m.value from json_each(answer::json -> 'json') m
+       where json_typeof(m.value) in ('string', 'number') and octet_length(m.key) + octet_length(m.value::text) <= 256
+       limit 50
+    )
+    select concat('{"json":', json_object_agg(s.key, s.value), ',"meta":', (
+             select coalesce(json_agg(e.value), '[]') from json_array_elements(answer::json -> 'meta') e
+              where json_array_length(e.value) = 2 and e.value ->> 1 in (select key from short)), '}')
+      from short s having count(*) > 0);
+exception
+  when others then return null;
+end
+$function$
+execute: svc_system
+comment: The members of an answer that have at most 256 bytes, up to 50, as an answer. Null if there are none.
 
 -- function svc_private.shows_own_run(uuid): owner svc_reader_authenticated
 CREATE OR REPLACE FUNCTION svc_private.shows_own_run(run_id uuid)

@@ -96,11 +96,17 @@ export async function runOnce(
     return { results, replayed: false };
   }
   if (claimed?.answers) return { results: claimed.answers, replayed: true };
-  throw claimed?.is_same
-    ? new SvcError("ANSWER_NOT_KEPT", undefined, { hint: "Do not send it again. Query what it wrote." })
-    : new SvcError("CONFLICT", "This idempotency key was used for another call.", {
-        hint: "Make a new key for each call. Only a repetition has the key, the name and the arguments of the first one.",
-      });
+  if (claimed?.is_same) {
+    const ask = { name: "svc_short_answers", text: "select svc.short_answers($1) as short" };
+    const [kept] = (await transaction.asLogin(ask, [key])).rows as { short: (string | null)[] | null }[];
+    throw new SvcError("ANSWER_NOT_KEPT", undefined, {
+      hint: "Do not send it again. Query what it wrote.",
+      ...(kept?.short && { answers: kept.short.map((answer) => JSON.parse(answer ?? "null")) }),
+    });
+  }
+  throw new SvcError("CONFLICT", "This idempotency key was used for another call.", {
+    hint: "Make a new key for each call. Only a repetition has the key, the name and the arguments of the first one.",
+  });
 }
 
 /** An API key gets no answer of a call that was made with more scopes. */

@@ -18,6 +18,8 @@ interface ErrorBody {
   issues?: Issue[];
   /** The place of the failed call in a batch, from 0. */
   index?: number;
+  /** Of ANSWER_NOT_KEPT: the short members of each answer. */
+  answers?: unknown[];
   requestId: string;
 }
 
@@ -28,6 +30,7 @@ function toErrorBody(error: SvcError, requestId: string): ErrorBody {
     ...(error.hint && { hint: error.hint }),
     ...(error.issues && { issues: error.issues }),
     ...(error.index !== undefined && { index: error.index }),
+    ...(error.answers && { answers: error.answers }),
     requestId,
   };
 }

@@ -19,6 +19,8 @@ export interface SvcErrorOptions {
   retryAfter?: number;
   /** The place of the failed call in a batch, from 0. Sent to the caller. */
   index?: number;
+  /** Of ANSWER_NOT_KEPT: what is kept of each answer, encoded; null: nothing. Sent to the caller. */
+  answers?: unknown[];
   /** The original error. Logged, never sent. */
   cause?: unknown;
 }
@@ -36,6 +38,7 @@ export class SvcError extends Error {
   readonly issues: Issue[] | undefined;
   readonly retryAfter: number | undefined;
   readonly index: number | undefined;
+  readonly answers: unknown[] | undefined;
 
   /**
    * @param code    an entry of the table in `error-codes.ts`; it decides the HTTP status
@@ -53,6 +56,7 @@ export class SvcError extends Error {
     this.issues = options.issues;
     this.retryAfter = options.retryAfter;
     this.index = options.index;
+    this.answers = options.answers;
   }
 
   /** HTTP status, 400 to 599. */

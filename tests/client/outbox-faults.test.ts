@@ -24,7 +24,16 @@ const large = procedure.mutation
     await context.db.insert(schema.notes).values({ title, userId: user.id });
     return "x".repeat(1_100_000);
   });
-const running = service(db, apiWith({ procedures: { large } }));
+/** Answers with the row that it has inserted, which is large. */
+const append = procedure.mutation
+  .name("large.append")
+  .input(z.object({ title: z.string() }))
+  .handler(async ({ context, input: { title } }) => {
+    const { user } = context.auth.requireAuth();
+    const [made] = await context.db.insert(schema.notes).values({ title, userId: user.id }).returning();
+    return { ...made, text: "x".repeat(1_100_000) };
+  });
+const running = service(db, apiWith({ procedures: { large, append } }));
 const stored = async (user: string) =>
   (await db.sql("select title from notes where user_id = $1 order by id", [user])).map(({ title }) => title);
 const pick = <T>(list: readonly T[]) => list[Math.floor(Math.random() * list.length)] as T;
@@ -154,6 +163,49 @@ test("a mutation whose lost answer is too large to be sent again counts as saved
   expect(page.refused).toEqual([]);
   expect(await stored(id)).toEqual(["once"]);
   await expect.poll(() => notes.toArray.map((row) => [row.title, row.id > 0])).toEqual([["once", true]]);
+});
+
+test("a row whose lost answer is too large to be sent again gets the changes that were made behind it", async () => {
+  const { promise: changed, resolve } = Promise.withResolvers<void>();
+  let calls = 0;
+  const losing: typeof fetch = async (input, init) => {
+    if (!String(input).endsWith("/api/mutation")) return fetch(input, init);
+    await changed;
+    const response = await fetch(input, init);
+    if (calls++ === 0) throw new TypeError("fetch failed");
+    return response;
+  };
+  const page = await offlinePage(running.url, { client: { fetch: losing } });
+  const { id } = await page.auth.signUp(...person());
+  const notes = createCollection(
+    svcCollectionOptions({
+      client: page.client,
+      outbox: page.outbox,
+      query: api.notes.list,
+      id: "large",
+      getKey: ({ id }) => id,
+      insert: { mutation: own<{ title: string }>("large.append"), args: ({ row: { title } }) => ({ title }) },
+      update: api.notes.update,
+      remove: api.notes.remove,
+    }),
+  );
+  await notes.preload();
+  const shown: string[][] = [];
+  notes.subscribeChanges(() => shown.push(notes.toArray.map(({ title }) => title)));
+  const [made, gone] = [note("first"), note("gone")];
+  notes.insert(made);
+  notes.insert(gone);
+  for (const title of ["second", "third"])
+    notes.update(made.id, (draft) => {
+      draft.title = title;
+    });
+  notes.delete(gone.id);
+  resolve();
+  await expect.poll(page.outbox.pending).toEqual([]);
+  expect(page.refused).toEqual([]);
+  expect(await stored(id)).toEqual(["third"]);
+  await expect.poll(() => notes.toArray.map((row) => [row.title, row.id > 0])).toEqual([["third", true]]);
+  expect(shown.slice(shown.findIndex(([title]) => title === "third")).every(([title]) => title === "third")).toBe(true);
 });
 
 test("the service is killed again and again while it is sent to", async () => {

@@ -31,6 +31,7 @@ const registry: Record<string, { test: string } | { reason: string }> = {
   finish_job: { reason: "Removes the job that this worker holds." },
   index_waiting_rows: { reason: "Indexes the rows that its own transaction wrote, and returns nothing." },
   jobs_of_transaction: { test: "tests/studio/dry-run.test.ts" },
+  short_answers: { test: "tests/http/short-answers.test.ts" },
   keep_answers: { reason: "Writes the row of the transaction's user, and returns nothing." },
   lock: { reason: "Locks a name of the application's." },
   lock_document: { reason: "Locks a name that holds the caller's id." },

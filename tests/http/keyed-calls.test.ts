@@ -231,6 +231,7 @@ test("SQL of a request neither claims keys nor sees what is kept", async () => {
   for (const text of [
     "select svc.claim_key('k', '')",
     "select svc.keep_answers('k', '{forged}')",
+    "select svc.short_answers('k')",
     "select * from svc_private.kept_answers",
   ]) {
     await client.query("begin");

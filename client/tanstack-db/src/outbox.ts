@@ -211,7 +211,6 @@ export class Outbox {
       if (isFirst && (isOthers || status === 429)) await mark(undefined); // it did not run
       if (isOthers) await this.client.auth?.restore();
       if (this.user() !== entry.user) return;
-      if (code === "ANSWER_NOT_KEPT") return this.#saved(entry, undefined);
       const doubts = (this.#doubts.get(entry.id) ?? 0) + Number(meaning === "doubtful");
       this.#doubts.set(entry.id, doubts);
       if (meaning !== "refused" && doubts < maxDoubts) throw error;

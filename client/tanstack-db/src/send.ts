@@ -6,16 +6,18 @@ import type { Entry } from "./entry.ts";
 // biome-ignore lint/suspicious/noExplicitAny: whatever the client's operations are
 export type AnyClient = SvcClient<any>;
 
-/** @returns the answer's body. @throws SvcError */
+/** @returns the answer's body; of one that the service has not kept, what it has of it. @throws SvcError */
 export async function send(client: AnyClient, { body, key, user }: Entry): Promise<unknown> {
   const headers = { "content-type": "application/json", "idempotency-key": key, "svc-user": user };
   const response = await client.fetch("/api/mutation", { method: "POST", headers, body });
   const text = await response.text().catch((cause) => {
     throw new SvcError("NETWORK_ERROR", "The answer was cut.", { cause });
   });
-  if (!response.ok) throw toError(response, text);
+  const error = response.ok ? undefined : toError(response, text);
+  if (error && error.code !== "ANSWER_NOT_KEPT") throw error;
   try {
-    return JSON.parse(text);
+    const answer = JSON.parse(text);
+    return error ? (answer.answers?.[0] ?? undefined) : answer;
   } catch (cause) {
     throw new SvcError("INVALID_ANSWER", "The answer is not one of the service's.", { status: response.status, cause });
   }
