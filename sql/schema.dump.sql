@@ -4304,7 +4304,8 @@ begin
   end if;
   if start is not null then
     -- 0: the client came before the first message.
-    gap := case when start = 0 then channel.dropped > channel.began else start < channel.dropped or start > channel.last end
+    gap := case when start = 0 then channel.dropped > channel.began
+                else start < channel.dropped or start > channel.last or channel.skipped @> start end
       or exists (
         select from svc.channel_messages m where m.channel_id = channel.id and m.id > start and m.expires_at <= now());
   end if;
@@ -4324,8 +4325,9 @@ begin
         ) l
     ) s
    where s.before < bytes;
-  more := exists (
-    select from svc.channel_messages m where m.channel_id = channel.id and m.id > page.until and m.expires_at > now());
+  more := ( -- in an order, or all messages may be read
+    select m.id from svc.channel_messages m
+     where m.channel_id = channel.id and m.id > page.until and m.expires_at > now() order by m.id limit 1) is not null;
   return concat('{"after":', coalesce(read_messages.after::text, 'null'),
                 ',"until":', case when more then page.until else channel.last end, ',"last":', channel.last,
                 ',"gap":', gap::text, ',"more":', more::text, ',"messages":[', page.text, ']}');
@@ -4802,9 +4804,14 @@ CREATE OR REPLACE FUNCTION svc.store_messages(messages jsonb)
  SET search_path TO ''
 AS $function$
 declare
+  above bigint;
   channel svc.channels;
   each record;
+  gap int8range;
   most integer;
+  over bigint;
+  now_running text := concat_ws(' ', extract(epoch from pg_postmaster_start_time()),
+    (select d.oid from pg_database d where d.datname = current_database()), pg_relation_filenode('svc.channels'));
   sent timestamptz;
   users text[];
 begin
@@ -4827,12 +4834,17 @@ begin
     loop -- a sweep may remove the row between the two statements
       select * into channel from svc.channels c where c.digest = each.digest for update;
       exit when found;
-      insert into svc.channels (name, topic, digest, began, last, dropped)
-      select each.items[1] ->> 'name', each.topic, each.digest, t.ms, t.ms, t.ms
-        from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) t
+      insert into svc.channels (name, topic, digest, began, last, dropped, run)
+      select each.items[1] ->> 'name', each.topic, each.digest, t.at, t.at, t.at, now_running
+        from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as at) t
           on conflict (digest) do nothing;
     end loop;
     sent := clock_timestamp();
+    if channel.run is distinct from now_running then
+      above := greatest(channel.last, (extract(epoch from sent) * 1000000)::bigint);
+      channel.skipped := channel.skipped + int8multirange(int8range(channel.last, above, '(]'));
+      channel.last := above;
+    end if;
 
     with added as (
       insert into svc.channel_messages as n (channel_id, id, message, body, user_id, visitor, sent_at, expires_at)
@@ -4847,13 +4859,19 @@ begin
     )
     select max(t.id) filter (where t.place is not null) into channel.last from told t;
 
-    most := each.items[1] ->> 'max';
+    -- There is no room for messages up to this number.
+    over := channel.last - (each.items[1] ->> 'max')::integer;
+    for gap in select g from unnest(channel.skipped) g order by g desc loop
+      exit when over >= upper(gap) - 1;
+      over := over - (upper(gap) - lower(gap));
+    end loop;
     update svc.channels c
-       set last = channel.last, dropped = greatest(c.dropped, channel.last - most)
+       set last = channel.last, dropped = greatest(c.dropped, over), run = now_running,
+           skipped = channel.skipped * int8multirange(int8range(greatest(c.dropped, over), null, '(]'))
      where c.id = channel.id;
     delete from svc.channel_messages m using (
       select o.id from svc.channel_messages o
-       where o.channel_id = channel.id and o.id > channel.dropped and o.id <= channel.last - most
+       where o.channel_id = channel.id and o.id > channel.dropped and o.id <= over
          for update skip locked) o
      where m.channel_id = channel.id and m.id = o.id;
   end loop;

@@ -3,7 +3,8 @@
 -- nothing that committed after the removal.
 --
 -- One page of at most 200 messages and about `bytes`; the client asks for the next one. `gap`: messages after `after` were
--- removed, or the channel began anew. Then the page begins as if there were no `after`.
+-- removed, the channel began anew, or `after` was given out by a state of the database that has been replaced. Then the page begins
+-- as if there were no `after`.
 --
 -- SECURITY DEFINER, because no role of a request may read the tables: only `join` knows who may. Of the request side only the
 -- login may execute it, never the request roles, and only the service calls it.
@@ -29,7 +30,8 @@ begin
   end if;
   if start is not null then
     -- 0: the client came before the first message.
-    gap := case when start = 0 then channel.dropped > channel.began else start < channel.dropped or start > channel.last end
+    gap := case when start = 0 then channel.dropped > channel.began
+                else start < channel.dropped or start > channel.last or channel.skipped @> start end
       or exists (
         select from svc.channel_messages m where m.channel_id = channel.id and m.id > start and m.expires_at <= now());
   end if;
@@ -49,8 +51,9 @@ begin
         ) l
     ) s
    where s.before < bytes;
-  more := exists (
-    select from svc.channel_messages m where m.channel_id = channel.id and m.id > page.until and m.expires_at > now());
+  more := ( -- in an order, or all messages may be read
+    select m.id from svc.channel_messages m
+     where m.channel_id = channel.id and m.id > page.until and m.expires_at > now() order by m.id limit 1) is not null;
   return concat('{"after":', coalesce(read_messages.after::text, 'null'),
                 ',"until":', case when more then page.until else channel.last end, ',"last":', channel.last,
                 ',"gap":', gap::text, ',"more":', more::text, ',"messages":[', page.text, ']}');

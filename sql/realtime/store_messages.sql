@@ -5,6 +5,11 @@
 -- Numbers follow the order of commits: the row of a channel is locked until the transaction ends, so no lower number commits
 -- after a higher one. A sequence would not do that. Two callers lock the rows of several channels in the same order.
 --
+-- A backup that is restored, or a standby that takes over, may know fewer numbers than were given out. Then the server was started
+-- anew, or the table was made anew: the first message after that gets a number above the clock's microseconds, which is above all that
+-- were given out, and the row notes which ones it has left out. Who comes back with one of these hears of a gap. A restart that lost
+-- nothing leaves out numbers too, which nobody notices.
+--
 -- Users who are gone, or whose row is being deleted, get nothing stored: their messages would fail those of all others. The
 -- lock keeps the user until the commit.
 --
@@ -22,9 +27,14 @@ security definer
 set search_path = ''
 as $$
 declare
+  above bigint;
   channel svc.channels;
   each record;
+  gap int8range;
   most integer;
+  over bigint;
+  now_running text := concat_ws(' ', extract(epoch from pg_postmaster_start_time()),
+    (select d.oid from pg_database d where d.datname = current_database()), pg_relation_filenode('svc.channels'));
   sent timestamptz;
   users text[];
 begin
@@ -47,12 +57,17 @@ begin
     loop -- a sweep may remove the row between the two statements
       select * into channel from svc.channels c where c.digest = each.digest for update;
       exit when found;
-      insert into svc.channels (name, topic, digest, began, last, dropped)
-      select each.items[1] ->> 'name', each.topic, each.digest, t.ms, t.ms, t.ms
-        from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) t
+      insert into svc.channels (name, topic, digest, began, last, dropped, run)
+      select each.items[1] ->> 'name', each.topic, each.digest, t.at, t.at, t.at, now_running
+        from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as at) t
           on conflict (digest) do nothing;
     end loop;
     sent := clock_timestamp();
+    if channel.run is distinct from now_running then
+      above := greatest(channel.last, (extract(epoch from sent) * 1000000)::bigint);
+      channel.skipped := channel.skipped + int8multirange(int8range(channel.last, above, '(]'));
+      channel.last := above;
+    end if;
 
     with added as (
       insert into svc.channel_messages as n (channel_id, id, message, body, user_id, visitor, sent_at, expires_at)
@@ -67,13 +82,19 @@ begin
     )
     select max(t.id) filter (where t.place is not null) into channel.last from told t;
 
-    most := each.items[1] ->> 'max';
+    -- There is no room for messages up to this number.
+    over := channel.last - (each.items[1] ->> 'max')::integer;
+    for gap in select g from unnest(channel.skipped) g order by g desc loop
+      exit when over >= upper(gap) - 1;
+      over := over - (upper(gap) - lower(gap));
+    end loop;
     update svc.channels c
-       set last = channel.last, dropped = greatest(c.dropped, channel.last - most)
+       set last = channel.last, dropped = greatest(c.dropped, over), run = now_running,
+           skipped = channel.skipped * int8multirange(int8range(greatest(c.dropped, over), null, '(]'))
      where c.id = channel.id;
     delete from svc.channel_messages m using (
       select o.id from svc.channel_messages o
-       where o.channel_id = channel.id and o.id > channel.dropped and o.id <= channel.last - most
+       where o.channel_id = channel.id and o.id > channel.dropped and o.id <= over
          for update skip locked) o
      where m.channel_id = channel.id and m.id = o.id;
   end loop;
