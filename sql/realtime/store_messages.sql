@@ -3,7 +3,8 @@
 -- as svc_system with those that members of a process have sent since its last call.
 --
 -- Numbers follow the order of commits: the row of a channel is locked until the transaction ends, so no lower number commits
--- after a higher one. A sequence would not do that. Two callers lock the rows of several channels in the same order.
+-- after a higher one. A sequence would not do that. Two callers lock the rows of several channels in the same order, and lock no
+-- others afterwards.
 --
 -- A backup that is restored, or a standby that takes over, may know fewer numbers than were given out. Then the server was started
 -- anew, or the table was made anew: the first message after that gets a number above the clock's microseconds, which is above all that

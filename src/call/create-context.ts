@@ -247,14 +247,15 @@ export class CallContext implements Context, PlatformContext {
     return withAiCall(call, work);
   }
 
-  /** Awaits the handler's scheduled jobs and sends its notifications. Called just before COMMIT. */
-  static async tell(context: CallContext): Promise<void> {
+  /** Awaits the handler's scheduled jobs and sends its notifications. Called just before COMMIT. @param last as in `CallRealtime.flush` */
+  static async tell(context: CallContext, last?: pg.QueryConfig): Promise<pg.QueryConfig | undefined> {
     await context[state].pendingWork?.settle();
-    await context[state].realtime?.flush();
-    const { services, db, unsafeDb } = context[state];
-    if (services.production) return;
+    const { services, db, unsafeDb, realtime } = context[state];
+    const rest = realtime ? await realtime.flush(last) : last;
+    if (services.production) return rest;
     tellUnsent(context.log, "ctx.db", db);
     tellUnsent(context.log, "ctx.unsafeDb", unsafeDb);
+    return rest;
   }
 
   /** The notifications that `tell` will send, as JSON. */

@@ -119,10 +119,10 @@ export async function inTransaction<T>(
     const result = await CallContext.within(context, () =>
       behindGate(runtime, definedAt, context, (seen) => work(transaction, seen)),
     );
-    await CallContext.tell(context);
+    const rest = await CallContext.tell(context, last);
     const isUndone = transaction.isOver;
     isCommitting = true;
-    await transaction.commit(last);
+    await transaction.commit(rest);
     await CallContext.ended(context, isUndone ? "rolledBack" : "committed");
     return result;
   } catch (thrown) {

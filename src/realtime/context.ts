@@ -3,6 +3,7 @@
  * handler need not wait for them; if the call fails, they are rolled back with everything else.
  * Next hop: `sql/realtime/emit_message.sql`, and `store_messages.sql` for durable channels.
  */
+import type { QueryConfig } from "pg";
 import type { Channel } from "../contract/channel-definition.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
 import { misuseError } from "../kit/misuse-error.ts";
@@ -74,15 +75,24 @@ export class CallRealtime implements ContextRealtime {
     else this.#say({ channel: { topic, event, body } });
   }
 
-  /** Sends the collected messages, unless the call was rolled back. Called once, just before COMMIT. */
-  async flush(): Promise<void> {
+  /**
+   * Sends the collected messages, unless the call was rolled back. Called once, just before COMMIT.
+   *
+   * @param last a statement for the end, such as that of a job. It locks rows, and the lock of a durable channel comes after all
+   *   others: who has locked these rows may wait for the channel
+   * @returns it, unless it has run
+   */
+  async flush(last?: QueryConfig): Promise<QueryConfig | undefined> {
     const transaction = this.#transaction;
-    if (transaction.isOver) return;
+    if (transaction.isOver) return last;
     for (const message of transaction.messages.splice(0)) {
       await transaction.asLogin({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
     }
     const stored = transaction.stored.splice(0);
-    if (stored.length > 0) await transaction.asLogin(storeMessages, [`[${stored}]`]);
+    if (stored.length === 0) return last;
+    if (last) await transaction.asLogin(last);
+    await transaction.asLogin(storeMessages, [`[${stored}]`]);
+    return undefined;
   }
 
   /** Only queries can be watched. Without this check a mistyped name would be ignored silently. */
