@@ -4,6 +4,7 @@
  */
 import { onOtherUser } from "./authorized.ts";
 import { ChannelAnswers } from "./channel-answers.ts";
+import { addTo, tell } from "./channel-listeners.ts";
 import { changedMembers } from "./channel-members.ts";
 import { ChannelMessages, type Page, type RawMessage } from "./channel-messages.ts";
 import type {
@@ -147,6 +148,7 @@ export class Room {
 
   #begin(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     const messages = this.#messages;
     // In this order: the service ignores the second of two equal requests.
     this.#connection.follow(this.#key, this.#secret);
@@ -159,7 +161,7 @@ export class Room {
       // The service refused only the request, which was one too many.
       renewed: () => {
         this.#isIn = true;
-        if (this.#state.status === "joining") this.#joined();
+        if (this.#state.status === "joining") this.#joined(true);
       },
       get asks() {
         return messages.asks;
@@ -170,9 +172,10 @@ export class Room {
     });
   }
 
-  #joined(): void {
+  /** @param wasIn at the service all the time */
+  #joined(wasIn = false): void {
     // After a break, and after a gap in what the service reads. What is stored comes by itself.
-    if (this.#wasJoined && !this.#messages.isDurable) tell(this.#missed);
+    if (this.#wasJoined && !wasIn && !this.#messages.isDurable) tell(this.#missed);
     this.#wasJoined = true;
     this.#attempt = 0;
     this.#become({ status: "joined", error: null });
@@ -206,7 +209,7 @@ export class Room {
     this.#isIn = false;
     if (isBusy(error)) {
       this.#become({ status: "joining", error });
-      clearTimeout(this.#timer);
+      if (this.#timer !== undefined) return; // of several refusals at once
       const longest = Math.min(firstRetry * 2 ** this.#attempt++, longestRetry);
       this.#timer = setTimeout(() => this.#begin(), (0.5 + Math.random() / 2) * longest);
     } else {
@@ -287,13 +290,3 @@ const encoded = (value: unknown) => {
   const { json, meta } = encode(value);
   return { json, meta };
 };
-
-function addTo<T>(all: Set<T>, one: T): () => void {
-  all.add(one);
-  return () => all.delete(one);
-}
-
-/** What a listener throws is an unhandled rejection: the others are still called. */
-function tell<A extends unknown[]>(listeners: Iterable<(...args: A) => void>, ...args: A): void {
-  for (const listener of [...listeners]) void (async () => listener(...args))();
-}
