@@ -87,7 +87,7 @@ export class ChannelFrames {
 
   #join(definition: ChannelDefinition, key: string, frame: ClientFrame): void {
     const { follows } = frame;
-    const { channels, hasRoomFor, weigh } = this.#services;
+    const { channels, hasRoomFor, rates, weigh } = this.#services;
     if (!definition.anonymous && !this.#socket.session) throw new SvcError("UNAUTHORIZED");
     if (key.length > maxKey) throw new SvcError("BAD_REQUEST", `A channel's key has at most ${maxKey} characters.`);
     const recall = definition.durable ? recallOf(frame) : undefined;
@@ -99,6 +99,7 @@ export class ChannelFrames {
       return;
     }
     const place = placeOf(definition, key);
+    if (definition.presence) rates.come(this.#holder, channels.hearers(place.topic));
     this.#remove(key, 0); // it may come with another secret
     if (this.#members.size >= channelLimits.channels) {
       throw new SvcError("RATE_LIMITED", `A connection is in at most ${channelLimits.channels} channels.`);

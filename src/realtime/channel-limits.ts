@@ -33,8 +33,8 @@ const rates = {
   deliveries: { burst: 40_000, perSecond: 20_000 },
 } satisfies Record<string, Rate>;
 
-/** Users and networks whose buckets are not full. */
-const maxHolders = 10_000;
+/** In milliseconds: the buckets of a user or a network are full again after that. */
+const fillsIn = 2_000;
 
 interface Buckets {
   acts: TokenBucket;
@@ -43,7 +43,10 @@ interface Buckets {
 
 export class ChannelRates {
   readonly #process = new TokenBucket(rates.process);
-  readonly #holders = new Map<string, Buckets>();
+  /** Of those who did something lately, and of those before. Each has a connection, which takes more memory. */
+  #recent = new Map<string, Buckets>();
+  #earlier = new Map<string, Buckets>();
+  #since = performance.now();
   readonly #connections = new WeakMap<object, TokenBucket>();
 
   /**
@@ -60,24 +63,41 @@ export class ChannelRates {
       const { acts, deliveries } = this.#of(holder);
       return acts.take(cost) || deliveries.take(cost * hearers);
     };
-    const wait = own.take(cost) || ofHolder() || this.#process.take(cost);
-    if (wait === 0) return;
-    throw new SvcError("RATE_LIMITED", "Too much is sent to channels.", {
-      retryAfter: Math.ceil(wait),
-      hint: "Send at most 20 times a second, such as the newest position of a pointer, and leave out what has changed since.",
-    });
+    requireNoWait(own.take(cost) || ofHolder() || this.#process.take(cost));
+  }
+
+  /**
+   * For one who comes, and will go.
+   *
+   * @param hearers as in `take`, which is called before
+   * @throws SvcError RATE_LIMITED
+   */
+  come(holder: string | null, hearers: number): void {
+    if (holder !== null) requireNoWait(this.#of(holder).deliveries.take(2 * hearers));
   }
 
   #of(holder: string): Buckets {
-    const known = this.#holders.get(holder);
-    if (known) return known;
-    if (this.#holders.size >= maxHolders) {
-      for (const [name, { acts, deliveries }] of this.#holders) {
-        if (acts.isFull && deliveries.isFull) this.#holders.delete(name);
-      }
+    const now = performance.now();
+    if (now - this.#since > fillsIn) {
+      this.#earlier = this.#recent;
+      this.#recent = new Map();
+      this.#since = now;
     }
-    const buckets = { acts: new TokenBucket(rates.holder), deliveries: new TokenBucket(rates.deliveries) };
-    if (this.#holders.size < maxHolders) this.#holders.set(holder, buckets);
+    const buckets = this.#recent.get(holder) ??
+      this.#earlier.get(holder) ?? {
+        acts: new TokenBucket(rates.holder),
+        deliveries: new TokenBucket(rates.deliveries),
+      };
+    this.#recent.set(holder, buckets);
     return buckets;
   }
+}
+
+/** @param wait in seconds */
+function requireNoWait(wait: number): void {
+  if (wait === 0) return;
+  throw new SvcError("RATE_LIMITED", "Too much is sent to channels.", {
+    retryAfter: Math.ceil(wait),
+    hint: "Send at most 20 times a second, such as the newest position of a pointer, and leave out what has changed since.",
+  });
 }

@@ -16,12 +16,6 @@ export class TokenBucket {
     this.#left = rate.burst;
   }
 
-  /** Whether it would be full again: then it need not be kept. */
-  get isFull(): boolean {
-    this.#fill();
-    return this.#left >= this.#rate.burst;
-  }
-
   /** @returns in seconds, when to try again; 0: taken. An act that costs more than a burst waits for a full bucket */
   take(cost: number): number {
     this.#fill();

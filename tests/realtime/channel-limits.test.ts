@@ -1,19 +1,17 @@
 // If this file fails, one member can fill the memory of a process, or keep it busy, for all others.
 import { describe, expect, test } from "vitest";
-import { ChannelFrames } from "../../src/realtime/channel-frames.ts";
-import { ChannelRates, channelLimits } from "../../src/realtime/channel-limits.ts";
+import { channelLimits } from "../../src/realtime/channel-limits.ts";
 import type { Asked } from "../../src/realtime/channel-member.ts";
-import { Channels } from "../../src/realtime/channels.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
 import { sockets } from "../support/sockets.ts";
 import { channels } from "./channel-application.ts";
+import { lobby, local, yes } from "./local-channels.ts";
 
 const db = database();
 const api = apiWith({ channels });
 const running = service(db, api);
 const connect = sockets(running);
-const lobby = (n: number) => `lobby::{"n":${n}}`;
 
 describe("a connection", () => {
   test("is in so many channels, and makes room for others when it leaves them", async () => {
@@ -56,74 +54,8 @@ describe("a connection", () => {
   });
 });
 
-/** Channels without a database: what is sent comes back at once. Its clients take what they are allowed to. */
-function local(ask: () => Promise<Asked>, before: () => string | null = () => "1") {
-  const definitions = api["~svc"].channels;
-  const all: Channels = new Channels({
-    definitions,
-    ask,
-    broadcast: async (text) => all.broadcast(text),
-    store: async () => {},
-    answer: async () => {},
-    production: true,
-    before,
-  });
-  const services = { definitions, channels: all, rates: new ChannelRates(), weigh() {}, hasRoomFor: () => true };
-  const enter = async (key: string) => {
-    const told: { type?: string; code?: string }[] = [];
-    const heard: { message?: string; missed?: true; text?: string }[] = [];
-    const socket = {
-      session: null,
-      address: `network ${Math.random()}`,
-      waiting: 0,
-      tell: (message: object) => void told.push(message),
-      send(frame: Buffer) {
-        const { data } = JSON.parse(frame.subarray(frame.indexOf("{")).toString());
-        heard.push({ ...data, text: data.body?.json.text });
-      },
-    };
-    const frames = new ChannelFrames(services, socket);
-    frames.handle({ type: "subscribe", query: key });
-    await expect.poll(() => told.length).toBeGreaterThan(0);
-    return { socket, frames, told, heard };
-  };
-  const say = (topic: string, text: string) =>
-    all.broadcast(JSON.stringify([{ c: topic, e: "said", b: { json: { text } }, from: null }]));
-  return { all, enter, say };
-}
-const yes: Asked = { isAllowed: true, snapshot: null, topics: ["rows:rooms"], isComplete: true };
 const texts = (heard: { text?: string }[]) => heard.flatMap(({ text }) => text ?? []);
 const change = { xid: "9", topics: new Set(["rows:rooms"]), data: new Map(), refresh: new Set<string>(), told: [] };
-
-test("visitors whose network is not known do not wait for each other", async () => {
-  const rates = new ChannelRates();
-  for (let visitor = 0; visitor < 20; visitor++) {
-    const connection = {};
-    for (let n = 0; n < 50; n++) rates.take(connection, null, 0);
-  }
-});
-
-test("one user, with all connections, does not keep a process busy with messages to many members", async () => {
-  const { all, enter } = local(async () => yes);
-  const members = await Promise.all(Array.from({ length: 400 }, () => enter(lobby(9))));
-  const attacker = members.slice(0, 4);
-  for (const { socket } of attacker) socket.address = "network of one";
-  const send = (frames: ChannelFrames, event: "send" | "track") => {
-    const said = event === "send" ? { event: "said", data: { text: "!" } } : { state: { typing: true } };
-    frames.handle({ type: event, query: lobby(9), ref: 1, ...said });
-  };
-  for (let round = 0; round < 99; round++) for (const { frames } of attacker) send(frames, "send");
-  const told = attacker.flatMap((one) => one.told) as { data?: { code?: string; retryAfter?: number } }[];
-  const refused = () => told.filter(({ data }) => data?.code === "RATE_LIMITED");
-  // 396 messages to 400 members each are 158,400; at once 40,000 are given.
-  expect(refused().length).toBeGreaterThan(200);
-  expect(refused().length).toBeLessThan(390);
-  const [, , , , other] = members;
-  other?.told.splice(0);
-  send(other?.frames as ChannelFrames, "send");
-  await expect.poll(() => other?.told).toMatchObject([{ data: { sent: 1 } }]);
-  await all.close();
-});
 
 test.each(["constructor", "toString", "__proto__", "track "])(
   "a frame of the type %s is answered as unknown",
