@@ -239,19 +239,17 @@ export function requireShallowJson(json: Buffer | string): void {
   }
 }
 
-/** Whether a value has more levels of objects and lists. Uses a list instead of recursion. */
-export function isNestedDeeper(value: unknown, levels: number): boolean {
-  let level = typeof value === "object" && value !== null ? [value] : [];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth >= levels) return true;
-    const inner: object[] = [];
-    for (const item of level) {
-      for (const member of Object.values(item)) {
-        if (typeof member === "object" && member !== null) inner.push(member);
-      }
-    }
-    level = inner;
+/** Whether a value of JSON has more levels of objects and lists. It recurses to that level at most, and makes no lists of members. */
+export const isNestedDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" && value !== null && isDeeper(value, levels);
+
+function isDeeper(value: object, levels: number): boolean {
+  if (levels <= 0) return true;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) if (isNestedDeeper(value[at], levels - 1)) return true;
+    return false;
   }
+  for (const key in value) if (isNestedDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
   return false;
 }
 

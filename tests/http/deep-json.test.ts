@@ -1,8 +1,9 @@
 // If this file fails, anybody ends a call, or the process, with a few kilobytes of brackets: a recursive reader has no stack left.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import { maxJsonDepth, requireShallowJson } from "../../src/http/body.ts";
+import { isNestedDeeper, maxJsonDepth, requireShallowJson } from "../../src/http/body.ts";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { createMcpServer } from "../../src/studio/mcp-server.ts";
 import { studio } from "../studio/test-studio.ts";
@@ -47,6 +48,30 @@ const doors: Record<string, [path: string, message: (deep: string) => string]> =
 
 const post = (path: string, body: string, user: User | null = ann) =>
   app.fetch(path, { method: "POST", headers: { "content-type": "application/json", ...bearer(user) }, body });
+
+test("the level of the deepest member counts, wherever it is", () => {
+  const { tree } = fc.letrec<{ tree: unknown; leaf: unknown }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 6, withCrossShrink: true },
+      tie("leaf"),
+      fc.array(tie("tree")),
+      fc.dictionary(fc.string(), tie("tree")),
+    ),
+    leaf: fc.oneof(fc.constant(null), fc.integer(), fc.string(), fc.boolean()),
+  }));
+  const depth = (value: unknown): number =>
+    typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
+  fc.assert(
+    fc.property(tree, fc.nat(7), (value, levels) => {
+      const parsed = JSON.parse(JSON.stringify(value));
+      expect(isNestedDeeper(parsed, levels)).toBe(depth(parsed) > levels);
+    }),
+  );
+  expect(isNestedDeeper(JSON.parse('{"__proto__":[[]],"length":0}'), 2)).toBe(true);
+  const own: unknown[] = [];
+  own.push(own);
+  expect(isNestedDeeper(own, maxJsonDepth)).toBe(true);
+});
 
 describe.for([
   ["lists", lists],
