@@ -4310,8 +4310,8 @@ begin
         select from svc.channel_messages m where m.channel_id = channel.id and m.id > start and m.expires_at <= now());
   end if;
   if start is null or gap then
-    start := coalesce(
-      (select m.id from svc.channel_messages m where m.channel_id = channel.id order by m.id desc offset newest limit 1), 0);
+    start := greatest(channel.dropped, ( -- a row that is locked may be left though it was dropped
+      select m.id from svc.channel_messages m where m.channel_id = channel.id order by m.id desc offset newest limit 1));
   end if;
 
   select string_agg(concat('{', svc_private.message_json(s.stored), '}'), ',' order by s.id) as text, max(s.id) as until
@@ -4806,6 +4806,7 @@ AS $function$
 declare
   above bigint;
   channel svc.channels;
+  cleared bigint;
   each record;
   gap int8range;
   most integer;
@@ -4845,19 +4846,21 @@ begin
       channel.skipped := channel.skipped + int8multirange(int8range(channel.last, above, '(]'));
       channel.last := above;
     end if;
+    cleared := case when exists (select from unnest(each.items) i where i ? 'clear') then channel.last + 1 end;
+    channel.last := coalesce(cleared, channel.last);
 
     with added as (
       insert into svc.channel_messages as n (channel_id, id, message, body, user_id, visitor, sent_at, expires_at)
       select channel.id, channel.last + row_number() over (order by o.place), o.m ->> 'message', o.m ->> 'body',
              o.m ->> 'user', o.m ->> 'visitor', sent, sent + (o.m ->> 'keep')::bigint * interval '1 millisecond'
-        from unnest(each.items) with ordinality o (m, place)
+        from unnest(each.items) with ordinality o (m, place) where not o.m ? 'clear'
       returning n as stored, n.id
     ), told as (
       select a.id, pg_catalog.pg_logical_emit_message(true, 'svc',
                concat('{"channel":{"topic":', to_json(each.topic), ',', svc_private.message_json(a.stored), '}}')) as place
         from (select * from added order by id) a
     )
-    select max(t.id) filter (where t.place is not null) into channel.last from told t;
+    select coalesce(max(t.id) filter (where t.place is not null), channel.last) into channel.last from told t;
 
     -- There is no room for messages up to this number.
     over := channel.last - (each.items[1] ->> 'max')::integer;
@@ -4865,6 +4868,7 @@ begin
       exit when over >= upper(gap) - 1;
       over := over - (upper(gap) - lower(gap));
     end loop;
+    over := greatest(over, cleared);
     update svc.channels c
        set last = channel.last, dropped = greatest(c.dropped, over), run = now_running,
            skipped = channel.skipped * int8multirange(int8range(greatest(c.dropped, over), null, '(]'))
@@ -4882,7 +4886,7 @@ begin
 end
 $function$
 execute: svc_request, svc_system
-comment: Stores messages of durable channels and sends them when the transaction commits. Returns the places, from 0, of those whose user is gone: they are not stored. At most 65536 bytes each; refused in read-only transactions. Definer: no role may write the tables or the log; it writes what it is given.
+comment: Stores messages of durable channels and sends them when the transaction commits, or clears channels. Returns the places, from 0, of those whose user is gone: they are not stored. At most 65536 bytes each; refused in read-only transactions. Definer: no role may write the tables or the log; it writes what it is given.
 
 -- function svc.store_object(uuid,uuid,bigint,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.store_object(reservation uuid, bytes_id uuid, size bigint, sha256 text)

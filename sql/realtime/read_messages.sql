@@ -36,8 +36,8 @@ begin
         select from svc.channel_messages m where m.channel_id = channel.id and m.id > start and m.expires_at <= now());
   end if;
   if start is null or gap then
-    start := coalesce(
-      (select m.id from svc.channel_messages m where m.channel_id = channel.id order by m.id desc offset newest limit 1), 0);
+    start := greatest(channel.dropped, ( -- a row that is locked may be left though it was dropped
+      select m.id from svc.channel_messages m where m.channel_id = channel.id order by m.id desc offset newest limit 1));
   end if;
 
   select string_agg(concat('{', svc_private.message_json(s.stored), '}'), ',' order by s.id) as text, max(s.id) as until

@@ -11,6 +11,9 @@
 -- were given out, and the row notes which ones it has left out. Who comes back with one of these hears of a gap. A restart that lost
 -- nothing leaves out numbers too, which nobody notices.
 --
+-- An item with `clear` removes all messages that the channel had before. It uses up a number, so who comes back with an older one hears
+-- of a gap.
+--
 -- Users who are gone, or whose row is being deleted, get nothing stored: their messages would fail those of all others. The
 -- lock keeps the user until the commit.
 --
@@ -30,6 +33,7 @@ as $$
 declare
   above bigint;
   channel svc.channels;
+  cleared bigint;
   each record;
   gap int8range;
   most integer;
@@ -69,19 +73,21 @@ begin
       channel.skipped := channel.skipped + int8multirange(int8range(channel.last, above, '(]'));
       channel.last := above;
     end if;
+    cleared := case when exists (select from unnest(each.items) i where i ? 'clear') then channel.last + 1 end;
+    channel.last := coalesce(cleared, channel.last);
 
     with added as (
       insert into svc.channel_messages as n (channel_id, id, message, body, user_id, visitor, sent_at, expires_at)
       select channel.id, channel.last + row_number() over (order by o.place), o.m ->> 'message', o.m ->> 'body',
              o.m ->> 'user', o.m ->> 'visitor', sent, sent + (o.m ->> 'keep')::bigint * interval '1 millisecond'
-        from unnest(each.items) with ordinality o (m, place)
+        from unnest(each.items) with ordinality o (m, place) where not o.m ? 'clear'
       returning n as stored, n.id
     ), told as (
       select a.id, pg_catalog.pg_logical_emit_message(true, 'svc',
                concat('{"channel":{"topic":', to_json(each.topic), ',', svc_private.message_json(a.stored), '}}')) as place
         from (select * from added order by id) a
     )
-    select max(t.id) filter (where t.place is not null) into channel.last from told t;
+    select coalesce(max(t.id) filter (where t.place is not null), channel.last) into channel.last from told t;
 
     -- There is no room for messages up to this number.
     over := channel.last - (each.items[1] ->> 'max')::integer;
@@ -89,6 +95,7 @@ begin
       exit when over >= upper(gap) - 1;
       over := over - (upper(gap) - lower(gap));
     end loop;
+    over := greatest(over, cleared);
     update svc.channels c
        set last = channel.last, dropped = greatest(c.dropped, over), run = now_running,
            skipped = channel.skipped * int8multirange(int8range(greatest(c.dropped, over), null, '(]'))
@@ -109,6 +116,6 @@ $$;
 grant execute on function svc.store_messages(jsonb) to svc_request;
 
 comment on function svc.store_messages(jsonb) is
-  'Stores messages of durable channels and sends them when the transaction commits. Returns the places, from 0, of those whose '
+  'Stores messages of durable channels and sends them when the transaction commits, or clears channels. Returns the places, from 0, of those whose '
   'user is gone: they are not stored. At most 65536 bytes each; refused in read-only transactions. '
   'Definer: no role may write the tables or the log; it writes what it is given.';

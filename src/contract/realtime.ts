@@ -38,4 +38,13 @@ export interface ContextRealtime {
     event: E,
     data: T["told"][E],
   ): void;
+  /**
+   * Removes the stored messages of a durable channel, other than those that the same call sends. Numbers are not used again.
+   *
+   * @param input of the channel, as clients give it
+   * @throws SvcError QUERY_WROTE in a query, VALIDATION_FAILED; INTERNAL for a channel that is not durable
+   * @example
+   * context.realtime.clear(talk, { id });
+   */
+  clear<T extends ChannelTypes>(channel: Channel<T>, input: T["input"]): void;
 }

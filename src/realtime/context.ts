@@ -4,7 +4,7 @@
  * Next hop: `sql/realtime/emit_message.sql`, and `store_messages.sql` for durable channels.
  */
 import type { QueryConfig } from "pg";
-import type { Channel } from "../contract/channel-definition.ts";
+import type { Channel, ChannelDefinition } from "../contract/channel-definition.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
@@ -64,8 +64,7 @@ export class CallRealtime implements ContextRealtime {
   }
 
   send(channel: Channel, input: unknown, event: string, data: unknown): void {
-    const definition = Object(channel)["~svc"]?.channel;
-    if (!definition) throw this.#misuse("send", "The first argument is not a channel.");
+    const definition = this.#definitionOf("send", channel);
     const known = { ...definition.messages, ...definition.notices };
     const schema = Object.hasOwn(known, event) && known[event];
     if (!schema) throw this.#misuse("send", `The channel "${definition.name}" has no message "${event}".`);
@@ -73,6 +72,13 @@ export class CallRealtime implements ContextRealtime {
     const body = encodeMessage(schema, data);
     if (definition.durable) this.#say(storedMessage(definition, topic, event, body), this.#transaction.stored);
     else this.#say({ channel: { topic, event, body } });
+  }
+
+  clear(channel: Channel, input: unknown): void {
+    const definition = this.#definitionOf("clear", channel);
+    const { name, durable } = definition;
+    if (!durable) throw this.#misuse("clear", `The channel "${name}" is not durable: nothing of it is stored.`);
+    this.#say({ name, topic: topicOf(definition, input).topic, clear: true, ...durable }, this.#transaction.stored);
   }
 
   /**
@@ -93,6 +99,12 @@ export class CallRealtime implements ContextRealtime {
     if (last) await transaction.asLogin(last);
     await transaction.asLogin(storeMessages, [`[${stored}]`]);
     return undefined;
+  }
+
+  #definitionOf(call: string, channel: Channel): ChannelDefinition {
+    const definition = Object(channel)["~svc"]?.channel;
+    if (!definition) throw this.#misuse(call, "The first argument is not a channel.");
+    return definition;
   }
 
   /** Only queries can be watched. Without this check a mistyped name would be ignored silently. */
