@@ -57,6 +57,7 @@ export const long = [
   "postgres/silence",
   "postgres/unusual-settings",
   "realtime/channel-killed",
+  "realtime/durable-snapshots",
   "realtime/convergence",
   "realtime/live-convergence",
   "storage/killed-writer",

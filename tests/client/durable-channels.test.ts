@@ -144,6 +144,37 @@ test("a page that missed more than is kept is told so, and begins anew", async (
   await proxy.stop();
 });
 
+test("a page that has read messages which a restored backup does not have is told so, and has those of the backup", async () => {
+  const proxy = await FlakyProxy.start(running.url);
+  const input = place();
+  await add("archive", input, numbers(1, 3));
+  const room = joinChannel(connect({ url: proxy.url } as TestService).client, archive, input, {
+    history: 10,
+    onMissed: () => missed++,
+  });
+  let missed = 0;
+  const heard: string[] = [];
+  room.on("said", ({ text }) => heard.push(text));
+  await has(room, numbers(1, 3));
+  await db.sql("create table kept_channels as table svc.channels; create table kept as table svc.channel_messages");
+  await add("archive", input, ["lost 1", "lost 2"]);
+  await has(room, [...numbers(1, 3), "lost 1", "lost 2"]);
+  proxy.fault = () => ({ kind: "refuse" });
+  proxy.breakSome(1);
+  await expect.poll(() => room.getState().status).toBe("joining");
+  await db.sql(`truncate svc.channels, svc.channel_messages;
+    insert into svc.channels overriding system value select * from kept_channels;
+    insert into svc.channel_messages select * from kept`);
+  await add("archive", input, numbers(4, 9)); // more than were lost
+  proxy.fault = () => ({ kind: "none" });
+  await has(room, numbers(1, 9));
+  expect(missed).toBe(1);
+  await add("archive", input, ["10"]);
+  await has(room, numbers(1, 10));
+  expect(heard).toEqual(["lost 1", "lost 2", ...numbers(4, 10)]);
+  await proxy.stop();
+});
+
 test("what a user has read is not shown to the next one, nor to one who is removed", async () => {
   await db.sql("insert into boards (team_id, name) values ('greens', 'plans')");
   const one = connect();
