@@ -4935,7 +4935,9 @@ begin
             ) as is_published
        from pg_catalog.pg_class c
        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-      where c.oid = coalesce(pg_catalog.pg_partition_root(l.relation), l.relation)
+      where c.oid = case when l.relation in ('svc.rag_sections'::regclass, 'svc.rag_chunks'::regclass)
+                         then 'svc.rag_sources'::regclass
+                         else coalesce(pg_catalog.pg_partition_root(l.relation), l.relation) end
         and c.relkind in ('r', 'p', 'f', 'm', 'v')
         and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'svc_private')
      offset 0

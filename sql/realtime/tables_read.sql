@@ -1,7 +1,7 @@
 -- The tables that this transaction has read so far, as "schema.name", sorted: those that it holds a lock on. PostgreSQL
 -- locks each table that a statement names, also beneath views, in policies and inside functions, and keeps the lock until
--- the transaction ends. A partition is told as the table that it is a part of. Called at the end of a query that is
--- watched (src/call/seen-by.ts).
+-- the transaction ends. A partition is told as the table that it is a part of, and sections and chunks of documents as
+-- svc.rag_sources, whose row changes with them. Called at the end of a query that is watched (src/call/seen-by.ts).
 --
 -- SECURITY DEFINER, because no request may read pg_locks (sql/grants.sql). It answers for its own process alone. Only the
 -- login may execute it: what a query reads is nothing that its caller needs to know.
@@ -40,7 +40,9 @@ begin
             ) as is_published
        from pg_catalog.pg_class c
        join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-      where c.oid = coalesce(pg_catalog.pg_partition_root(l.relation), l.relation)
+      where c.oid = case when l.relation in ('svc.rag_sections'::regclass, 'svc.rag_chunks'::regclass)
+                         then 'svc.rag_sources'::regclass
+                         else coalesce(pg_catalog.pg_partition_root(l.relation), l.relation) end
         and c.relkind in ('r', 'p', 'f', 'm', 'v')
         and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast', 'svc_private')
      offset 0

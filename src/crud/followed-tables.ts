@@ -1,6 +1,6 @@
 /**
- * The tables whose changes realtime reads from the write-ahead log: those of the schema, and those that a query names by
- * `.follows()`.
+ * The tables whose changes realtime reads from the write-ahead log: those of the schema, those that a query names by
+ * `.follows()`, and the platform's with documents and files.
  * Next hop: `realtime-sql.ts` publishes them, `src/realtime/transaction-events.ts` tells their changes.
  */
 import { is } from "drizzle-orm";
@@ -21,7 +21,26 @@ export interface FollowedTable {
   required: readonly string[];
   /** Columns that identify a changed row in the log; empty for the primary key, "full" for all columns. */
   identity: string[] | "full";
+  /** If policies of the application may show rows to others: a new row is told to its owners, any other change to everybody. */
+  isShared?: boolean;
 }
+
+/**
+ * What `ctx.rag`, `ctx.grounding` and `ctx.storage` read. A file is found by its id. So others hear of its changes alone: uploads are
+ * frequent, and no page of others shows one before a row of the application names it.
+ */
+const ofPlatform: readonly FollowedTable[] = [
+  { schema: "svc", name: "rag_sources", owners: [], team: null, required: [], identity: [] },
+  {
+    schema: "svc",
+    name: "storage_objects",
+    owners: ["user_id"],
+    team: null,
+    required: [],
+    identity: [],
+    isShared: true,
+  },
+];
 
 /** As PostgreSQL's catalog names it, `schema.name`. */
 export const tableName = ({ schema, name }: Pick<FollowedTable, "schema" | "name">) => `${schema}.${name}`;
@@ -67,6 +86,7 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
   const usesOrganizations = ({ team }: FollowedTable) =>
     team !== null && tableName({ schema: team.schema, name: team.table }) === ofOrganizations;
   if ([...found.values()].some(usesOrganizations)) add(organizationMembers);
+  for (const table of ofPlatform) found.set(tableName(table), table);
   // Who joins or leaves a team must hear of it: otherwise the rows of a team are told to all who read the table.
   return [...found.values()].map((table) =>
     table.team && !found.has(tableName({ schema: table.team.schema, name: table.team.table }))

@@ -86,10 +86,10 @@ export function transactionEvents(
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
 
   /** To those who watch a query that reads the table. Most tables have none: then nothing is made. */
-  const tellWatchers = ({ every, many, columns, narrow }: TableTopics, { rows, lacks }: Images) => {
+  const tellWatchers = ({ every, many, columns, narrow, isShared }: TableTopics, { rows, lacks, isNew }: Images) => {
     if (sink.hears(every)) topics.add(every);
     if (!narrow || topics.has(many) || !sink.hears(many)) return;
-    if (topics.size > maxTopics || lacks(columns)) topics.add(many);
+    if (topics.size > maxTopics || lacks(columns) || (isShared && !isNew)) topics.add(many);
     else for (const row of rows) for (const topic of narrow(row)) topics.add(topic);
   };
 
@@ -164,6 +164,7 @@ type Known = Pick<ColumnDescription, "name" | "notNull">;
 /** A row before and after its change, as far as the log has it. */
 interface Images {
   rows: readonly Row[];
+  isNew: boolean;
   /** Whether the old value of one of these columns is not in the log. */
   lacks(columns: readonly Known[]): boolean;
 }
@@ -179,6 +180,7 @@ function imagesOf(change: Change): Images {
   const whole = change.relation.replicaIdentity === "full" && "old" in change ? (change.old ?? {}) : null;
   const isUnlogged = whole !== null && before === null;
   return {
+    isNew: change.tag === "insert",
     rows: [before, after].filter((row) => row !== null),
     lacks: (columns) =>
       (key !== null && columns.some(({ name }) => (key[name] ?? null) === null)) ||
@@ -194,11 +196,12 @@ interface TableTopics {
   columns: readonly Known[];
   /** Of a row's owners or team; null where rows have neither. */
   narrow: ((row: Row) => string[]) | null;
+  isShared: boolean;
 }
 
 function topicsOf(table: FollowedTable): TableTopics {
   const name = tableName(table);
-  const { owners, team, required } = table;
+  const { owners, team, required, isShared = false } = table;
   const columns = narrowingColumns(table).map((name) => ({ name, notNull: required.includes(name) }));
   const many = tableTopics.many(name);
   // The log lacks the team of an old row until `svc migrate` has set the replica identity.
@@ -211,7 +214,7 @@ function topicsOf(table: FollowedTable): TableTopics {
     };
   const ofOwners = (row: Row) => owners.map((column) => tableTopics.own(name, row[column]));
   const narrow = owners.length > 0 ? ofOwners : team ? ofTeam(team) : null;
-  return { every: tableTopics.every(name), many, columns, narrow };
+  return { every: tableTopics.every(name), many, columns, narrow, isShared };
 }
 
 /**

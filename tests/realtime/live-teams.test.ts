@@ -143,7 +143,7 @@ test("the log says the team of a changed row", () => {
   expect(followed).toMatchObject({ identity: ["id", "team_id"], owners: [], team });
   // Nobody would hear of a membership that changes.
   const silent = followedTables(defineApi({ procedures: {} }), { places: schema.places });
-  expect(silent).toMatchObject([{ name: "places", team: null }]);
+  expect(silent[0]).toMatchObject({ name: "places", team: null });
 });
 
 describe("pages", () => {

@@ -15,5 +15,7 @@ select svc_private.publish_tables('[
   {"table":"\"public\".\"authors\"","identity":[]},
   {"table":"\"public\".\"tags\"","identity":[]},
   {"table":"\"public\".\"comments\"","identity":[]},
-  {"table":"\"public\".\"article_tags\"","identity":[]}
+  {"table":"\"public\".\"article_tags\"","identity":[]},
+  {"table":"\"svc\".\"rag_sources\"","identity":[]},
+  {"table":"\"svc\".\"storage_objects\"","identity":[]}
 ]'::jsonb);

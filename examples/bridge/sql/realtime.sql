@@ -5,5 +5,7 @@
 -- the log says about a changed row, so that nobody else is told; where lists have scopes ("full"), the whole row is.
 
 select svc_private.publish_tables('[
-  {"table":"\"public\".\"notes\"","identity":["id","user_id"]}
+  {"table":"\"public\".\"notes\"","identity":["id","user_id"]},
+  {"table":"\"svc\".\"rag_sources\"","identity":[]},
+  {"table":"\"svc\".\"storage_objects\"","identity":[]}
 ]'::jsonb);

@@ -10,5 +10,7 @@ select svc_private.publish_tables('[
   {"table":"\"public\".\"posts\"","identity":[]},
   {"table":"\"public\".\"guestbook\"","identity":[]},
   {"table":"\"public\".\"expenses\"","identity":[]},
-  {"table":"\"public\".\"attachments\"","identity":["id","user_id"]}
+  {"table":"\"public\".\"attachments\"","identity":["id","user_id"]},
+  {"table":"\"svc\".\"rag_sources\"","identity":[]},
+  {"table":"\"svc\".\"storage_objects\"","identity":[]}
 ]'::jsonb);

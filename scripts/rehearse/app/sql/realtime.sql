@@ -6,5 +6,7 @@
 
 select svc_private.publish_tables('[
   {"table":"\"public\".\"marks\"","identity":["id","user_id"]},
-  {"table":"\"public\".\"traces\"","identity":["id","user_id"]}
+  {"table":"\"public\".\"traces\"","identity":["id","user_id"]},
+  {"table":"\"svc\".\"rag_sources\"","identity":[]},
+  {"table":"\"svc\".\"storage_objects\"","identity":[]}
 ]'::jsonb);

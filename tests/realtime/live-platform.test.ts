@@ -1,0 +1,125 @@
+// If this file fails, a page that shows documents or files keeps showing what was replaced, or its author is warned of tables
+// that no application can publish.
+import { v } from "@svc/core";
+import { sql } from "drizzle-orm";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
+import { followedTables } from "../../src/crud/followed-tables.ts";
+import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import { database } from "../support/database.ts";
+import { apiWith, bearer, TestService, type User } from "../support/service.ts";
+import { heard, type Socket, sockets } from "../support/sockets.ts";
+
+const { query, mutation } = createSvcProcedureBuilders();
+const scope = { corpus: "handbook", visibility: "shared" as const };
+const input = v.object({ id: v.string() });
+const procedures = {
+  found: query.name("docs.found").handler(({ context }) => context.rag.search({ query: "bicycles", scope })),
+  list: query.name("docs.list").handler(({ context }) => context.rag.list({ scope })),
+  answer: query.name("docs.answer").handler(({ context }) =>
+    context.grounding?.answer({
+      question: "Where are bicycles?",
+      scope,
+      claims: [{ claimText: "Bicycles stand in the cellar.", requiredTerms: ["cellar"] }],
+      mode: "qa",
+    }),
+  ),
+  write: mutation
+    .name("docs.write")
+    .input(v.object({ text: v.string() }))
+    .handler(({ context, input: { text } }) => context.rag.ingest({ title: "Rules", sourceUri: "rules", scope, text })),
+  remove: mutation
+    .name("docs.remove")
+    .input(input)
+    .handler(async ({ context, input: { id } }) => {
+      await context.rag.remove(id);
+      return null;
+    }),
+  store: mutation.name("files.store").handler(({ context }) => context.storage.store(new Blob(["a"]), "a.txt")),
+  show: query
+    .name("files.show")
+    .input(input)
+    .handler(async ({ context, input: { id } }) => (await context.storage.createReadGrant(id)).url),
+  mine: query
+    .name("files.mine")
+    .handler(({ context: { db } }) => db.select({ id: sql<string>`id` }).from(sql`svc.storage_objects`)),
+  publish: mutation
+    .name("files.publish")
+    .input(input)
+    .handler(async ({ context, input: { id } }) => {
+      await context.storage.setVisibility(id, "public");
+      return null;
+    }),
+  delete: mutation
+    .name("files.delete")
+    .input(input)
+    .handler(async ({ context, input: { id } }) => {
+      await context.storage.delete(id);
+      return null;
+    }),
+};
+
+const db = database();
+const api = apiWith({ procedures });
+const running = new TestService(db, api, {}, {});
+const connect = sockets(running);
+beforeAll(async () => {
+  await db.sql("set synchronous_commit to on");
+  await db.sql(realtimeFile(followedTables(api, {})));
+  // Everybody sees each other's files.
+  await db.sql("create policy app_all on svc.storage_objects for select to svc_authenticated using (true)");
+  await running.start();
+});
+afterAll(() => running.stop());
+
+/** As the SDK does: asks, and hands what the answer read to the socket. */
+async function watch(socket: Socket, user: User, name: string, args?: unknown) {
+  const key = args === undefined ? name : `${name}::${JSON.stringify(args)}`;
+  const { status, body } = await running.fetch("/api/query", {
+    method: "POST",
+    headers: { "content-type": "application/json", ...bearer(user) },
+    body: JSON.stringify({ name, args, watch: true }),
+  });
+  expect({ status, notice: body.notice }, JSON.stringify(body)).toEqual({ status: 200, notice: undefined });
+  socket.send({ type: "subscribe", query: key, follows: body.follows });
+  await socket.wait({ type: "subscribed", query: key });
+}
+const names = async (socket: Socket) =>
+  [...new Set((await heard(socket, db)).flatMap(({ queries = [] }) => queries))]
+    .map((key) => key.split("::")[0])
+    .sort();
+
+test("a query over documents is asked again when one is added, replaced or removed", async () => {
+  const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+  const socket = await connect(bob);
+  const all = ["docs.answer", "docs.found", "docs.list"];
+  for (const name of all) await watch(socket, bob, name);
+  const { body } = await running.mutate(ann, "docs.write", { text: "Bicycles stand behind the house." });
+  expect(body.json, JSON.stringify(body)).toMatchObject({ status: "created" });
+  expect(await names(socket)).toEqual(all);
+  await running.mutate(ann, "docs.write", { text: "Bicycles stand in the cellar." });
+  expect(await names(socket)).toEqual(all);
+  await running.mutate(ann, "docs.remove", { id: body.json.sourceId });
+  expect(await names(socket)).toEqual(all);
+});
+
+test("one over files hears of the new ones of its caller, and of each that is published or deleted", async () => {
+  const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+  const [hers, his] = [await connect(ann), await connect(bob)];
+  const store = async (user: User): Promise<string> => (await running.mutate(user, "files.store")).body.json;
+  const id = await store(ann);
+  for (const [socket, user] of [
+    [hers, ann],
+    [his, bob],
+  ] as const) {
+    await watch(socket, user, "files.show", { id });
+    await watch(socket, user, "files.mine");
+  }
+  const all = ["files.mine", "files.show"];
+  await store(ann);
+  expect([await names(hers), await names(his)]).toEqual([all, []]);
+  await running.mutate(ann, "files.publish", { id });
+  expect([await names(hers), await names(his)]).toEqual([all, all]);
+  await running.mutate(ann, "files.delete", { id });
+  expect([await names(hers), await names(his)]).toEqual([all, all]);
+});
