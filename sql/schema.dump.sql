@@ -4918,6 +4918,8 @@ CREATE OR REPLACE FUNCTION svc.tables_read(statements text[] DEFAULT '{}'::text[
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  reader name := case when svc.current_user_id() is null then 'svc_reader_anonymous' else 'svc_reader_authenticated' end;
 begin
   select coalesce(array_agg(distinct c.name) filter (where c.is_published), '{}'),
          coalesce(array_agg(distinct c.name) filter (where not c.is_published and c.relkind <> 'v'), '{}'),
@@ -4957,8 +4959,14 @@ begin
                   from pg_catalog.pg_locks l
                   join pg_catalog.pg_policy y on y.polrelid = l.relation and y.polcmd in ('r', '*')
                   join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = y.oid
+                  join pg_catalog.pg_proc f on f.oid = d.refobjid
                  where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
-                   and d.refclassid = 'pg_catalog.pg_proc'::regclass))
+                   and d.refclassid = 'pg_catalog.pg_proc'::regclass
+                   -- A dependency does not say whether USING or WITH CHECK has it.
+                   and position(replace(f.proname, '"', '""') in pg_catalog.pg_get_expr(y.polqual, y.polrelid)) > 0
+                   and exists (
+                     select from unnest(y.polroles) role
+                      where role = 0 or pg_catalog.pg_has_role(reader, role, 'member'))))
        order by 1);
   end if;
 end

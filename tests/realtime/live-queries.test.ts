@@ -222,6 +222,21 @@ test("what cannot be told is said while developing, with the remedy, and once in
     expect(await ask(ann, name)).not.toHaveProperty("notice");
 });
 
+test("a function counts as read by a policy only if that policy decides what this caller reads", async () => {
+  const ann = await running.signUp("ann");
+  const noticeWith = async (policy: string) => {
+    await db.sql(`create policy asking on notes ${policy}`);
+    const { notice } = await ask(ann, "live.mine");
+    await db.sql("drop policy asking on notes");
+    return notice;
+  };
+  const asks = "public.all_notes() < 0";
+  expect(await noticeWith(`for all to svc_authenticated using (false) with check (${asks})`)).toBeUndefined();
+  expect(await noticeWith(`for select to svc_anonymous, svc_system using (${asks})`)).toBeUndefined();
+  for (const to of ["svc_authenticated", "public", "svc_reader_authenticated"])
+    expect(await noticeWith(`for all to ${to} using (${asks})`), to).toContain("all_notes() reads with the rights");
+});
+
 test("a refresh sends each caller the result that is theirs", async () => {
   const ann = await running.signUp("ann");
   const [visitor, hers] = [await connect(null), await connect(ann)];
