@@ -1,32 +1,18 @@
 // If this file fails, a page with a mistake learns nothing from the answer, or a user has more passkeys than the limit.
 import { admin } from "better-auth/plugins";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { defineAuth } from "../../src/contract/auth.ts";
-import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
+import { beforeAll, expect, test } from "vitest";
+import { type AuthServer, origin } from "../support/auth-server.ts";
 import { Authenticator } from "../support/authenticator.ts";
-import { database } from "../support/database.ts";
-import { migrateAuth } from "../support/plugin-tables.ts";
+import { passkeyWorld, withTokens } from "./passkey-world.ts";
 
-const definition = defineAuth({
-  passkeys: true,
-  betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [admin()] }),
-});
-const db = database();
+const world = passkeyWorld([admin()]);
+const { db, person } = world;
 let server: AuthServer;
 let there: AuthServer;
-beforeAll(async () => {
-  await migrateAuth(db, definition);
-  server = await startAuthServer(db, { definition });
-  there = await startAuthServer(db, { definition });
+beforeAll(() => {
+  ({ server, there } = world.servers);
 });
-afterAll(() => Promise.all([server.close(), there.close()]));
 
-let people = 0;
-const person = async () => {
-  const { user, sessionToken } = (await server.signUp({ ...ann, email: `user-${++people}@example.com` })).body;
-  return { id: user.id as string, bearer: sessionToken as string };
-};
-const withTokens = { headers: { "svc-session": "token", origin } };
 const of = (id: string) => db.sql("select from auth.passkey where user_id = $1", [id]);
 
 /** An answer to fresh options, and the call that sends it. */
