@@ -9,6 +9,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { banRules } from "./ban-rules.ts";
 import { addressHeader } from "./library-types.ts";
 import { inputRules } from "./plugins/input-rules.ts";
+import { passkeyRules } from "./plugins/passkey-rules.ts";
 import { withPasskeys } from "./plugins/passkeys.ts";
 import { checkPluginTables, inSnakeCase, pluginsInSnakeCase } from "./plugins/plugin-names.ts";
 import { refusePlugins } from "./plugins/refused-plugins.ts";
@@ -113,7 +114,10 @@ export function libraryOptions(
     experimental: { ...wanted.experimental, instrumentation: { enabled: false } },
     // We log and answer the library's unhandled errors ourselves. Its own page for errors is not mounted.
     onAPIError: { throw: true, errorURL: wanted.onAPIError?.errorURL ?? "/" },
-    plugins: [...pluginsInSnakeCase(plugins), secondFactorRules, banRules, visitRules, inputRules],
+    plugins: [
+      ...pluginsInSnakeCase(plugins),
+      ...[secondFactorRules, banRules, visitRules, ...(passkeys ? [passkeyRules] : []), inputRules],
+    ],
   };
   checkPluginTables(options);
   checkLifetime(options.session?.expiresIn);

@@ -1,5 +1,6 @@
 // If this file fails, passkeys of pages are made for a host that their sign-in does not name, or a change of the configuration
 // ends all of them without a word.
+import { passkey } from "@better-auth/passkey";
 import type { BetterAuthPlugin } from "better-auth";
 import { expect, test } from "vitest";
 import { authTables } from "../../src/auth/auth-tables.ts";
@@ -69,10 +70,15 @@ test.for<[unknown, string]>([
   expect(() => defineAuth({ passkeys } as never)).toThrow(message);
 });
 
-test("the option and the plugin in the hook together are refused", () => {
-  const plugin: BetterAuthPlugin = { id: "passkey" };
+test.for<[Passkeys, BetterAuthPlugin, string]>([
+  [undefined, passkey() as BetterAuthPlugin, "write passkeys: true in defineAuth"],
+  [undefined, passkey({ rpID: "example.com" }) as BetterAuthPlugin, 'write passkeys: { rpID: "example.com" }'],
+  [true, passkey() as BetterAuthPlugin, "Leave the plugin out of the hook"],
+  [true, { id: "passkey" }, "Leave the plugin out of the hook"],
+])("with the option %j, the plugin in the hook is refused, which would store passkeys without the rules", (row) => {
+  const [passkeys, plugin, remedy] = row;
   const further: AuthDefinition = { betterAuth: (defaults) => ({ ...defaults, plugins: [plugin] }) };
-  expect(() => optionsOf(true, [app], further)).toThrow("Leave the plugin out of the hook.");
+  expect(() => optionsOf(passkeys, [app], further)).toThrow(remedy);
 });
 
 test("the migration makes the table of the plugin, and none without the option", () => {

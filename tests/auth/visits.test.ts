@@ -61,8 +61,9 @@ const packageOf = (id: string): BetterAuthPlugin => ({
     }),
   ),
 });
-const plugins = [...installed, ...Object.keys(elsewhere).map(packageOf)];
+const plugins = [...installed.filter(({ id }) => id !== "passkey"), ...Object.keys(elsewhere).map(packageOf)];
 const definition = defineAuth({
+  passkeys: true,
   betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins }),
 });
 

@@ -9,28 +9,28 @@ import type { AuthDefinition } from "../../contract/auth.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
 import type { Library } from "../library-types.ts";
-import { blamingRightly, checkNewPasskey, noteVerified, passkeyRules } from "./passkey-rules.ts";
+import { blamingRightly, checkNewPasskey, noteVerified } from "./passkey-rules.ts";
 import type { Credential } from "./plugin-request.ts";
 
 type Passkeys = NonNullable<AuthDefinition["passkeys"]>;
 
 const id = "passkey";
 
+const isOfPackage = ({ endpoints = {} }: BetterAuthPlugin) =>
+  Object.values(endpoints).some(({ path }) => path === "/passkey/generate-register-options");
+
 /**
  * @param plugins of the hook
- * @throws DefinitionError without the package, if the hook has the plugin too, and if pages could not use the passkeys
+ * @throws DefinitionError without the package, if the hook has the plugin, and if pages could not use the passkeys
  */
 export function withPasskeys(
   plugins: readonly BetterAuthPlugin[],
   wanted: Passkeys | undefined,
   { baseURL, trustedOrigins }: Pick<BetterAuthOptions, "baseURL" | "trustedOrigins">,
 ): BetterAuthPlugin[] {
+  const given = plugins.find((plugin) => plugin.id === id && (wanted || isOfPackage(plugin)));
+  if (given) throw withoutRules(given);
   if (!wanted) return [...plugins];
-  if (plugins.some((plugin) => plugin.id === id)) {
-    throw new DefinitionError("defineAuth has passkeys, and the betterAuth hook has passkey() too.", {
-      hint: "Leave the plugin out of the hook.",
-    });
-  }
   requirePackages("passkeys");
   // Not imported: the options are built at once, also for commands.
   const { passkey } = createRequire(import.meta.url)("@better-auth/passkey") as typeof import("@better-auth/passkey");
@@ -40,7 +40,7 @@ export function withPasskeys(
   const registration = { afterVerification: checkNewPasskey };
   const authentication = { afterVerification: noteVerified };
   const plugin = passkey({ rpID, rpName: name ?? rpID, origin, registration, authentication }) as BetterAuthPlugin;
-  return [...plugins, blamingRightly(plugin), passkeyRules];
+  return [...plugins, blamingRightly(plugin)];
 }
 
 /**
@@ -68,6 +68,17 @@ function placeOf(chosen: string | undefined, own: string, trusted: readonly stri
       `Say which host passkeys belong to, for good: passkeys: { rpID: "${above(new URL(other).hostname, host)}" } for all of these ` +
       `pages. Passkeys that exist belong to ${host}: { rpID: "${host}" } keeps them.`,
   });
+}
+
+function withoutRules({ options }: BetterAuthPlugin): DefinitionError {
+  const { rpID } = Object(options) as { rpID?: unknown };
+  const option = typeof rpID === "string" ? `passkeys: { rpID: ${JSON.stringify(rpID)} }` : "passkeys: true";
+  return new DefinitionError(
+    "defineAuth: the betterAuth hook has passkey(), which limits no passkeys and checks no answers.",
+    {
+      hint: `Leave the plugin out of the hook, and write ${option} in defineAuth. The table and its passkeys stay.`,
+    },
+  );
 }
 
 const isWithin = (host: string, domain: string) => host === domain || host.endsWith(`.${domain}`);
