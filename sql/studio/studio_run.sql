@@ -18,7 +18,7 @@ as $$
            'steps', (
              select coalesce(json_agg(s order by s.seq), '[]')
                from (select w.seq, w.position, w.kind, w.name, w.is_done, w.timed_out, w.error is not null as failed,
-                            w.due_at, w.started_at, w.finished_at
+                            w.attempts, w.due_at, w.started_at, w.finished_at
                        from svc.workflow_steps w where w.run_id = r.id order by w.seq desc limit 500) s),
            'events', (
              select coalesce(json_agg(e order by e.id), '[]')

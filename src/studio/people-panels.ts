@@ -36,6 +36,13 @@ export const peoplePanels = {
     const next = found.length > most ? people.at(-1).email : null;
     return { people, next, hasOrganizations: organizations.length > 0 };
   }),
+  addresses: panel(z.strictObject({ ids: z.array(id).max(1_000) }), ({ ids }, { ask }) =>
+    ask(
+      `select p.id, p.email from unnest($1::text[]) as given (id)
+        cross join lateral svc_private.studio_users(given.id, 1) p where p.id = given.id`,
+      [ids],
+    ),
+  ),
   person: panel(z.strictObject({ id }), async ({ id }, { ask }) => {
     const found = await ask("select * from svc_private.studio_people($1, null, 50)", [id]);
     const person = found.find((one) => one.id === id);

@@ -67,6 +67,8 @@ export interface Rows {
 /** Characters of a cell in a page of rows, and of one that is opened. */
 const shortCell = 400;
 const wholeCell = 1_048_576;
+/** Characters by which a row is named. */
+const beginning = 80;
 /** Characters of a key. A longer one is in an index only where it compresses well; the row cannot be opened. */
 const longestKey = 4_000;
 /** Keys that are read for one page, to find the hidden ones. */
@@ -173,6 +175,26 @@ async function addHidden(transaction: RequestTransaction, input: RowsInput, page
     return key === null ? [] : [row];
   });
   return { rows: [...merged, ...seen.values(), ...others], moreHidden: rows.length === mostKeys };
+}
+
+/**
+ * By id the beginning of a row's text, in the first of these fields that the viewer may select.
+ *
+ * @param ids of rows that the viewer sees
+ */
+export async function beginnings(
+  transaction: RequestTransaction,
+  { table, as }: Pick<RowsInput, "table" | "as">,
+  fields: readonly string[],
+  ids: readonly string[],
+): Promise<Map<string, string | null>> {
+  const seen = (await columnsOf(transaction, table)).filter(seenBy(as));
+  const [[key, ...others], name] = [keyOf(seen), fields.find((field) => seen.some((column) => column.name === field))];
+  if (!key || others.length > 0 || !name) return new Map();
+  const text = `select t.${quote(key.name)}::text as id, left(t.${quote(name)}::text, ${beginning}) as text
+    from ${table} t where t.${quote(key.name)} = any ($1::text[]::${key.type}[])`;
+  const { rows } = await transaction.query({ text }, [ids]);
+  return new Map(rows.map(({ id, text }) => [id, text]));
 }
 
 /** The text of one cell, for a cell that was cut. */

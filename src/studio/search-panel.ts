@@ -7,6 +7,7 @@ import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
 import { viewer } from "./data-panels.ts";
 import { panel } from "./panel.ts";
+import { beginnings } from "./rows.ts";
 import { viewAs } from "./view.ts";
 
 const visibilities = ["public", "shared", "private"] as const;
@@ -59,7 +60,9 @@ export const searchPanels = {
         { text: "select * from svc_private.studio_match($1, $2, $3, $4, $5, $6, $7)" },
         [name, query, corpus, visibility, as, prefix, ids],
       );
-      return { visibility, fields, ms, rows, terms: terms.rows };
+      const texts = await beginnings(transaction, { table, as }, fields, ids);
+      const found = rows.map(({ id, score }) => ({ id, score, text: texts.get(id) ?? null }));
+      return { visibility, fields, ms, rows: found, terms: terms.rows };
     });
   }),
 };

@@ -81,8 +81,8 @@ async function fill(db: Database): Promise<void> {
     values ('o1', 'guest@example.com', 'member', 'ann')`);
   await db.sql(`insert into svc.workflow_runs (id, name, version, args, status, user_id, error)
     values ('${run}', 'send', 1, '{}', 'failed', 'ann', '{"code":"INTERNAL","message":"no mail"}')`);
-  await db.sql(`insert into svc.workflow_steps (run_id, position, kind, name, is_done, error, finished_at)
-    values ('${run}', '1', 'step', 'render', true, null, now()), ('${run}', '2', 'step', 'mail', true, '{}', now())`);
+  await db.sql(`insert into svc.workflow_steps (run_id, position, kind, name, is_done, error, attempts, finished_at)
+    values ('${run}', '1', 'step', 'render', true, null, 1, now()), ('${run}', '2', 'step', 'mail', true, '{}', 3, now())`);
   await db.sql(`insert into svc_private.crons (name, schedule, anchor, last_slot)
     values ('notes.nightly', '0 3 * * *', now(), now())`);
 }

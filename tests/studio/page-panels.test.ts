@@ -12,6 +12,13 @@ if (!chromiumPath) {
     const page = await tab();
     await page.getByText("The disk is full.").waitFor();
     await page.getByText("None yet.").waitFor();
+    await page.getByRole("link", { name: "1 failed, the latest is send" }).click();
+    await page.getByRole("heading", { name: "Workflows" }).waitFor();
+    await page.getByRole("link", { name: "ann@example.com" }).waitFor();
+    await page.getByRole("link", { name: "00000000" }).click();
+    await page.getByRole("link", { name: "ann@example.com" }).waitFor();
+    expect(await page.getByRole("row").nth(2).getByRole("cell").nth(4).textContent()).toBe("3");
+    await page.getByRole("link", { name: "Home" }).click();
     await page.getByRole("link", { name: "1 not applied" }).click();
     await page.getByText("0002_add.sql").waitFor();
     await page.goBack();

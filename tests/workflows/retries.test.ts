@@ -34,6 +34,16 @@ const impatient = workflow("test.impatient", {
     if (!isDone) throw new SvcError("TIMEOUT");
   },
 });
+const flaky = workflow("test.flaky", {
+  retries: { limit: 3, delay: 10 },
+  handler: async (wf) => {
+    await wf.step("before", () => calls.push("before"));
+    await wf.step("flaky", () => {
+      if (calls.push("flaky") < 4) throw new Error("not yet");
+    });
+    await wf.step("last", () => calls.push("last"));
+  },
+});
 const incomplete = workflow("test.incomplete", {
   handler: (wf) =>
     wf.step("convert", () => {
@@ -64,7 +74,7 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start(input.name));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { lenient, impatient, incomplete, branches } });
+const api = apiWith({ procedures: { start }, workflows: { lenient, impatient, flaky, incomplete, branches } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -105,6 +115,19 @@ test("repeats the step whose error was caught, if the handler itself threw TIMEO
   await app.mutate(ann, "workflows.retry", { id });
   expect((await ended(id)).status).toBe("completed");
   expect(calls).toEqual(["attempt", "attempt"]);
+});
+
+test("counts the attempts of each step", async () => {
+  calls.length = 0;
+  const id = await begin("test.flaky");
+  expect((await ended(id)).status).toBe("completed");
+  expect(calls).toEqual(["before", "flaky", "flaky", "flaky", "last"]);
+  const steps = await db.sql("select name, attempts from svc.workflow_steps where run_id = $1 order by seq", [id]);
+  expect(steps).toEqual([
+    { name: "before", attempts: 1 },
+    { name: "flaky", attempts: 3 },
+    { name: "last", attempts: 1 },
+  ]);
 });
 
 test("repeats all branches that failed at a retry, and none that is done", async () => {

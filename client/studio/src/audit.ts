@@ -3,6 +3,7 @@ import { ask } from "./api.ts";
 import { type Child, command, copyButton, h, later, table, time } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
 import type { Entry } from "./types.ts";
+import { userLink } from "./user-link.ts";
 import { viewer } from "./viewer.ts";
 
 interface Page {
@@ -40,7 +41,7 @@ async function entries(state: State): Promise<Child> {
     time(entry.at),
     ...(isRow ? [] : [rowOf(entry)]),
     entry.operation,
-    entry.actor ? h("a", { href: fresh({ panel: "people", user: entry.actor }) }, entry.actor) : "–",
+    entry.actor ? userLink(entry.actor) : "–",
     [entry.via, entry.login].filter(Boolean).join(", "),
     requestOf(entry.request),
     isRow ? changes(entry) : entry.columns.join(", "),

@@ -3,7 +3,7 @@ import { status } from "./acting.ts";
 import { ask } from "./api.ts";
 import { type Child, h, later, number, table, time } from "./dom.ts";
 import { fresh } from "./state.ts";
-import type { Act, MigrationFile } from "./types.ts";
+import type { Act, MigrationFile, Run } from "./types.ts";
 import { jobStates } from "./work.ts";
 
 interface Finding {
@@ -17,6 +17,7 @@ export function home(): Child {
   return [
     h("h1", { tabindex: -1 }, "Home"),
     section("queue", "Queue", later("the queue", queue)),
+    section("runs", "Workflows", later("failed runs", failedRuns)),
     section("findings", "Findings", later("what svc doctor finds", doctor)),
     section("migrations", "Migrations", later("the migrations", migrations)),
     section(
@@ -41,6 +42,14 @@ async function queue(): Promise<Child> {
       ),
     ),
   );
+}
+
+async function failedRuns(): Promise<Child> {
+  const input = { status: "failed", name: null, before: null };
+  const { runs, next } = await ask<{ runs: Run[]; next: string | null }>("runs", input);
+  if (runs.length === 0) return h("p", { class: "quiet" }, "No run is failed.");
+  const text = `${number(runs.length)}${next ? " or more" : ""} failed, the latest is ${runs[0]?.name}`;
+  return h("p", {}, h("a", { href: fresh({ panel: "workflows", status: "failed" }), class: "no" }, text));
 }
 
 async function migrations(): Promise<Child> {

@@ -1,8 +1,9 @@
 /** Requests, Trace and Mailbox: what the service of svc dev did lately. */
 import { ask } from "./api.ts";
 import { bar, type Child, command, copyButton, field, h, lasting, later, table, time } from "./dom.ts";
-import { fresh, href, type State } from "./state.ts";
+import { href, type State } from "./state.ts";
 import type { Mail, RequestSummary, Span } from "./types.ts";
+import { userLink } from "./user-link.ts";
 
 /** In milliseconds. */
 const lookEvery = 2_000;
@@ -61,7 +62,7 @@ function list(all: RequestSummary[] | null): Child {
     ),
     one.name,
     h("span", { class: (one.status ?? 0) >= 400 ? "no" : null }, [one.status, one.failed].filter(Boolean).join(" ")),
-    one.user ? h("a", { href: fresh({ panel: "people", user: one.user }) }, one.user) : "–",
+    one.user ? userLink(one.user) : "–",
     lasting(one.ms),
     one.statements,
     one.jobs,
@@ -93,13 +94,14 @@ async function trace(id: string): Promise<Child> {
   const request = spans.find(({ attributes }) => attributes["svc.request_id"]);
   const requestId = String(request?.attributes["svc.request_id"] ?? "");
   const operation = request?.attributes["svc.operation"];
+  const user = request?.attributes["user.id"];
   return [
     h(
       "dl",
       { class: "facts" },
       ...field("Request", requestId || "–"),
       ...field("Operation", typeof operation === "string" ? operation : "–"),
-      ...field("As", String(request?.attributes["user.id"] ?? "without an account")),
+      ...field("As", typeof user === "string" ? userLink(user) : "without an account"),
       ...field("At", time(new Date(from).toISOString())),
       ...field("Took", lasting(until - from)),
     ),

@@ -28,7 +28,8 @@ interface Result {
   visibility: string;
   fields: string[];
   ms: number;
-  rows: { id: string; score: number }[];
+  /** With the beginning of a text, if this viewer may read one. */
+  rows: { id: string; score: number; text: string | null }[];
   terms: Term[];
 }
 
@@ -93,12 +94,12 @@ async function found(name: string, { as, query = "", visibility, prefix }: State
     ),
     rows.length === 0 &&
       h("p", { class: "quiet" }, "This viewer finds nothing. Policies and the visibility of rows decide too."),
-    ...rows.map(({ id, score }) => {
+    ...rows.map(({ id, score, text }) => {
       const row = fresh({ panel: "data", table: name, row: JSON.stringify([id]), ...(as && { as }) });
       return h(
         "section",
         {},
-        h("h2", {}, h("a", { href: row }, id), ` ${score.toFixed(4)}`),
+        h("h2", {}, h("a", { href: row, title: id }, text || id), ` ${score.toFixed(4)}`),
         table(
           `Terms of ${id}`,
           ["Term", "In the query", "In rows", "Rarity (idf)", "In this row", "Length", "Average", "Norm", "Adds"],

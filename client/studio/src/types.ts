@@ -122,6 +122,8 @@ export interface Step {
   is_done: boolean;
   timed_out: boolean;
   failed: boolean;
+  /** How often it was tried; null for waits. */
+  attempts: number | null;
   due_at: string | null;
   started_at: string;
   finished_at: string | null;

@@ -4,6 +4,7 @@ import { ask } from "./api.ts";
 import { bar, type Child, command, copyButton, field, h, lasting, later, problem, table, time } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
 import type { Run, RunDetails, Step } from "./types.ts";
+import { userLink } from "./user-link.ts";
 
 /** That Studio sends of a run. */
 const mostSteps = 500;
@@ -28,12 +29,12 @@ async function list(state: State): Promise<Child> {
       { href: href({ status: one, before: null }), class: "count", "aria-current": one === status ? "true" : null },
       label,
     );
-  const head = ["Run", "Status", "Name", "As", "Attempts", "Created at", "Finished at", "Error"];
+  const head = ["Run", "Status", "Name", "As", "Failures since the last step", "Created at", "Finished at", "Error"];
   const rows = runs.map((run) => [
     h("a", { href: fresh({ panel: "workflows", run: run.id }) }, run.id.slice(0, 8)),
     statusOf(run),
     h("a", { href: href({ name: run.name, before: null }) }, run.name),
-    run.caller,
+    callerOf(run),
     run.attempts,
     time(run.created_at),
     time(run.finished_at),
@@ -62,6 +63,8 @@ const nothing = (status: string | null): Child =>
     !status && ". Each of its steps is recorded, so it continues after a crash.",
   );
 
+const callerOf = ({ caller }: Run): Child => (["system", "anonymous"].includes(caller) ? caller : userLink(caller));
+
 const statusOf = ({ status, wait_marker }: Run): Child => {
   const waits = status === "pending" && wait_marker ? ` (${wait_marker.replace(/^wait:/, "waits for ")})` : "";
   const tone = status === "completed" ? "yes" : status === "failed" ? "no" : null;
@@ -81,8 +84,8 @@ async function show(id: string): Promise<Child> {
       ...field("Id", id),
       ...field("Name", `${run.name}, version ${run.version}`),
       ...field("Status", statusOf(run)),
-      ...field("As", run.caller),
-      ...field("Attempts", run.attempts),
+      ...field("As", callerOf(run)),
+      ...field("Failures since the last step", run.attempts),
       ...field("Created at", time(run.created_at)),
       ...field(isOver ? "Finished at" : "Wakes at", time(isOver ? run.finished_at : run.wake_at)),
       ...(run.error ? field("Error", run.error) : []),
@@ -95,7 +98,17 @@ async function show(id: string): Promise<Child> {
     run.steps.length > 0
       ? table(
           "Steps",
-          ["Position", "Step", "Kind", "Outcome", "Began at", "When", "Took", ...(mayRetry ? ["Acts"] : [])],
+          [
+            "Position",
+            "Step",
+            "Kind",
+            "Outcome",
+            "Attempts",
+            "Began at",
+            "When",
+            "Took",
+            ...(mayRetry ? ["Acts"] : []),
+          ],
           run.steps.map((step) => [...stepCells(step, run), ...(mayRetry ? [retryFrom(run, step)] : [])]),
         )
       : h("p", { class: "quiet" }, "No step has been recorded yet."),
@@ -125,6 +138,7 @@ function stepCells(step: Step, run: RunDetails): Child[] {
     step.name,
     step.kind,
     h("span", { class: step.failed ? "no" : step.is_done ? "yes" : null }, outcome),
+    step.attempts ?? "–",
     time(step.started_at),
     bar(part(began), part(end(step.finished_at))),
     step.finished_at ? lasting(end(step.finished_at) - began) : step.due_at ? `until ${time(step.due_at)}` : "–",
