@@ -140,4 +140,12 @@ test("an administrator changes an existing user's fields by their types, and no 
   ]);
   expect(await update(one.id, { name: "New", banExpires: "2030-01-31T12:00:00Z" })).toEqual([200, undefined]);
   expect(await db.sql(`select name from auth."user" where id = $1`, [one.id])).toEqual([{ name: "New" }]);
+  for (const banExpiresIn of [1e308, -1e308, 9e15]) {
+    const { status, body } = await server.post("/admin/ban-user", { userId: one.id, banExpiresIn }, boss);
+    expect([status, body.error]).toEqual([
+      400,
+      "[body.banExpiresIn] must be a number of seconds that ends before the year 10000",
+    ]);
+  }
+  expect((await server.post("/admin/ban-user", { userId: one.id, banExpiresIn: 60 }, boss)).status).toBe(200);
 });

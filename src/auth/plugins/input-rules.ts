@@ -1,6 +1,6 @@
 /**
- * A better-auth plugin: checks fields of users that the `admin` plugin takes unchecked. A wrong type would be an error of
- * the database, and another id would part the user from its rows.
+ * A better-auth plugin: checks fields of users, and the end of a ban, that the `admin` plugin takes unchecked. A wrong type or a
+ * time that does not exist would be an error of the database, and another id would part the user from its rows.
  * Next hop: `src/auth/routes/plugins.ts` answers what the database refuses all the same.
  */
 import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
@@ -9,6 +9,9 @@ import { type DBFieldAttribute, getAuthTables } from "better-auth/db";
 
 /** Ids of users are in notices, which PostgreSQL limits to 8000 bytes, and in the setting svc.user_id, where a tab ends them. */
 const userId = /^[!-~]{1,255}$/;
+
+/** In milliseconds. Beyond the year 275760 there is no Date. */
+const year10000 = Date.UTC(10_000, 0);
 
 type Type = DBFieldAttribute["type"];
 
@@ -58,6 +61,14 @@ export const inputRules: BetterAuthPlugin = {
             const mistake = mistakeIn(context.options, path, name, value);
             if (mistake) invalid(["data", name], mistake);
           }
+        }),
+      },
+      {
+        matcher: ({ path }) => path === "/admin/ban-user",
+        handler: createAuthMiddleware(async ({ body }) => {
+          const { banExpiresIn: seconds } = Object(body) as { banExpiresIn?: unknown };
+          if (typeof seconds !== "number" || Math.abs(Date.now() + seconds * 1000) < year10000) return;
+          invalid(["banExpiresIn"], "must be a number of seconds that ends before the year 10000");
         }),
       },
     ],
