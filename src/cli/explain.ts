@@ -62,17 +62,24 @@ function endedByServer(error: Error): string | undefined {
   const pooler = lostByPooler(error);
   if (pooler) return pooler.message;
   const { message } = fromDatabase(error) ?? error;
-  if (limits.includes(sqlState(error) ?? "")) {
+  const limit = limits[sqlState(error) ?? ""];
+  if (limit) {
     return `PostgreSQL ended a statement of svc: ${message}.
-  A time limit of the server, the database or the login is too short for it. \`select setdatabase, setrole::regrole, setconfig from pg_db_role_setting\` lists those of databases and logins.`;
+  ${limit} of the server, the database or the login is too low for it. \`select setdatabase, setrole::regrole, setconfig from pg_db_role_setting\` lists those of databases and logins.`;
   }
   if (!isConnectionLoss(error)) return undefined;
   return `The connection to PostgreSQL was lost, or not opened in time: ${message}.
   The server is overloaded, restarts or cannot be reached: try again shortly.`;
 }
 
-/** statement_timeout or a cancellation, lock_timeout, idle_in_transaction_session_timeout, transaction_timeout. */
-const limits: readonly string[] = ["57014", "55P03", "25P03", "25P04"];
+const timeLimit = "A time limit";
+const limits: Readonly<Record<string, string>> = {
+  "57014": timeLimit, // statement_timeout, or a cancellation
+  "55P03": timeLimit, // lock_timeout
+  "25P03": timeLimit, // idle_in_transaction_session_timeout
+  "25P04": timeLimit, // transaction_timeout
+  "53400": "The temp_file_limit",
+};
 
 /** Where files import each other, the one that runs first has names without values. */
 function circleIn(place: string, message: string, cwd: string): string {

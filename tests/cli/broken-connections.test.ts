@@ -1,5 +1,5 @@
 // If this file fails, a command that has succeeded ends with an error when its private cluster stops, or an operator reads a
-// stack where a time limit of the database is too short, or a pooler loses prepared statements.
+// stack where a limit of the database is too low, or a pooler loses prepared statements.
 import { expect, test, vi } from "vitest";
 import { explain } from "../../src/cli/explain.ts";
 import { commandPool } from "../../src/cli/inspect.ts";
@@ -51,6 +51,17 @@ test.for([
     expect(explain(thrown, "/nowhere")).toMatch(message);
     expect(explain(thrown, "/nowhere")).not.toContain("    at ");
   }
+});
+
+test("a temp_file_limit that is too small is told with its remedy and without a stack", async () => {
+  const pool = commandPool(db.url("admin"), "svc a command of a test");
+  await pool.query("set temp_file_limit = '64kB'; set work_mem = '64kB'");
+  const error = await pool.query("select n from generate_series(1, 100000) n order by -n").catch((thrown) => thrown);
+  await pool.end();
+  for (const thrown of [error, databaseError(error, systemIdentity)])
+    expect(explain(thrown, "/nowhere")).toMatch(
+      /^PostgreSQL ended a statement of svc: temporary file size exceeds .*\n.*temp_file_limit of the server.* pg_db_role_setting.*$/,
+    );
 });
 
 test("the log of a failed call names the pooler, and its answer does not", async () => {
