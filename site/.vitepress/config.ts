@@ -146,8 +146,12 @@ export default defineConfig({
             fuzzy: 0.15,
             prefix: true,
             boost: { title: 4, text: 1, titles: 2 },
-            // A page that explains comes before a list of exports.
-            boostDocument: (id: string) => (id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 1.5 : 1),
+            // A page that explains comes before a list of exports, and the page about a task before sections that mention it.
+            boostDocument(id: string, _term: string, { titles }: { titles?: string[] } = {}) {
+              if (id.includes("/reference/api/")) return 0.2;
+              if (!id.includes("/how-to/")) return 1;
+              return titles?.length === 0 ? 3 : 1.5;
+            },
           },
         },
       },

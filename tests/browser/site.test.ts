@@ -103,6 +103,11 @@ if (!chromiumPath) {
         .catch(() => missed.push(question));
     }
     expect(missed).toEqual([]);
+    // The page comes before sections about its subject on other pages.
+    for (const subject of ["passkeys", "passkey", "studio"]) {
+      await box.fill(subject);
+      await expect.poll(() => first.first().getAttribute("href")).toMatch(new RegExp(`^/how-to/${subject}`));
+    }
     await box.fill("conformance");
     await expect.poll(() => first.count()).toBeGreaterThan(0);
     expect(await page.locator('a[href*="conformance"]').count()).toBe(0);
