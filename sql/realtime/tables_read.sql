@@ -67,8 +67,10 @@ begin
                   join pg_catalog.pg_proc f on f.oid = d.refobjid
                  where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
                    and d.refclassid = 'pg_catalog.pg_proc'::regclass
-                   -- A dependency does not say whether USING or WITH CHECK has it.
-                   and position(replace(f.proname, '"', '""') in pg_catalog.pg_get_expr(y.polqual, y.polrelid)) > 0
+                   -- A dependency does not say whether USING or WITH CHECK has it. A cast does not name its function: it counts.
+                   and (position(replace(f.proname, '"', '""') in pg_catalog.pg_get_expr(y.polqual, y.polrelid)) > 0
+                        or position(replace(f.proname, '"', '""') in pg_catalog.pg_get_expr(y.polwithcheck, y.polrelid)) = 0
+                        or y.polwithcheck is null)
                    and exists (
                      select from unnest(y.polroles) role
                       where role = 0 or pg_catalog.pg_has_role(reader, role, 'member'))))

@@ -114,11 +114,14 @@ export class FollowedReads {
 
   /**
    * The topics of what the `join` of a channel read, and whether every change of it is told. Where something read with its owner's
-   * rights, rows of others count, too.
+   * rights, rows of others count, too, and so do all of a table that may show them.
    */
   topicsOf(reads: Reads, user: string | null, teams: CallerTeams): { topics: string[]; isComplete: boolean } {
-    const names = reads.tables.filter((name) => this.#tables.has(name));
-    const whole = reads.bypassing.length > 0 ? names.length : 0;
+    const isShared = (name: string) => this.#tables.get(name)?.isShared === true;
+    const known = reads.tables.filter((name) => this.#tables.has(name));
+    const shared = known.filter(isShared);
+    const names = [...shared, ...known.filter((name) => !isShared(name))];
+    const whole = reads.bypassing.length > 0 ? names.length : shared.length;
     const unseen = reads.unpublished.length + (reads.tables.length - names.length);
     return { topics: this.#topics({ names, whole, user, teams }), isComplete: unseen === 0 && !reads.outside };
   }

@@ -3,14 +3,16 @@
 import { v } from "@svc/core";
 import { sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
+import { z } from "zod";
+import { createSvc } from "../../src/app/create-svc.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import { database } from "../support/database.ts";
 import { apiWith, bearer, TestService, type User } from "../support/service.ts";
 import { heard, type Socket, sockets } from "../support/sockets.ts";
 
-const { query, mutation } = createSvcProcedureBuilders();
+const { channel, procedure } = createSvc({ schema: {} });
+const { query, mutation } = procedure;
 const scope = { corpus: "handbook", visibility: "shared" as const };
 const input = v.object({ id: v.string() });
 const procedures = {
@@ -35,7 +37,10 @@ const procedures = {
       await context.rag.remove(id);
       return null;
     }),
-  store: mutation.name("files.store").handler(({ context }) => context.storage.store(new Blob(["a"]), "a.txt")),
+  store: mutation
+    .name("files.store")
+    .input(v.object({ name: v.optional(v.string()) }))
+    .handler(({ context, input: { name = "a.txt" } }) => context.storage.store(new Blob(["a"]), name)),
   show: query
     .name("files.show")
     .input(input)
@@ -59,8 +64,17 @@ const procedures = {
     }),
 };
 
+/** Open while nobody has stored a file of another name. */
+const calm = channel("calm", {
+  input: z.object({}),
+  join: async ({ context: { db } }) => {
+    const others = sql`svc.storage_objects where name <> 'a.txt'`;
+    return (await db.select({ id: sql<string>`id` }).from(others)).length === 0;
+  },
+});
+
 const db = database();
-const api = apiWith({ procedures });
+const api = apiWith({ procedures, channels: { calm } });
 const running = new TestService(db, api, {}, {});
 const connect = sockets(running);
 beforeAll(async () => {
@@ -106,7 +120,7 @@ test("a query over documents is asked again when one is added, replaced or remov
 test("one over files hears of the new ones of its caller, and of each that is published or deleted", async () => {
   const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
   const [hers, his] = [await connect(ann), await connect(bob)];
-  const store = async (user: User): Promise<string> => (await running.mutate(user, "files.store")).body.json;
+  const store = async (user: User): Promise<string> => (await running.mutate(user, "files.store", {})).body.json;
   const id = await store(ann);
   for (const [socket, user] of [
     [hers, ann],
@@ -122,4 +136,14 @@ test("one over files hears of the new ones of its caller, and of each that is pu
   expect([await names(hers), await names(his)]).toEqual([all, all]);
   await running.mutate(ann, "files.delete", { id });
   expect([await names(hers), await names(his)]).toEqual([all, all]);
+});
+
+test("join of a channel, which decides who hears, is asked again for each new file", async () => {
+  const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+  const socket = await connect(ann);
+  const query = "calm::{}";
+  socket.send({ type: "subscribe", query });
+  await socket.wait({ type: "subscribed", query });
+  await running.mutate(bob, "files.store", { name: "b.txt" });
+  await socket.wait({ type: "error", code: "FORBIDDEN", query });
 });

@@ -224,6 +224,10 @@ test("what cannot be told is said while developing, with the remedy, and once in
 
 test("a function counts as read by a policy only if that policy decides what this caller reads", async () => {
   const ann = await running.signUp("ann");
+  await db.sql(`create type asked as (n bigint); create type given as (n integer);
+    create function all_as(given) returns asked language sql stable security definer set search_path = ''
+      as 'select row((select count(*) from public.notes))::public.asked';
+    create cast (given as asked) with function all_as(given)`);
   const noticeWith = async (policy: string) => {
     await db.sql(`create policy asking on notes ${policy}`);
     const { notice } = await ask(ann, "live.mine");
@@ -233,6 +237,9 @@ test("a function counts as read by a policy only if that policy decides what thi
   const asks = "public.all_notes() < 0";
   expect(await noticeWith(`for all to svc_authenticated using (false) with check (${asks})`)).toBeUndefined();
   expect(await noticeWith(`for select to svc_anonymous, svc_system using (${asks})`)).toBeUndefined();
+  // A cast does not name its function.
+  const cast = "for all to svc_authenticated using (row(0)::given::asked is not null) with check (true)";
+  expect(await noticeWith(cast)).toContain("all_as() reads with the rights");
   for (const to of ["svc_authenticated", "public", "svc_reader_authenticated"])
     expect(await noticeWith(`for all to ${to} using (${asks})`), to).toContain("all_notes() reads with the rights");
 });
