@@ -84,7 +84,7 @@ function whole({ isArray, dimensions, notNull }: ColumnDescription, value: JsonS
   return notNull ? schema : orNull(schema);
 }
 
-function orNull(schema: JsonSchema): JsonSchema {
+export function orNull(schema: JsonSchema): JsonSchema {
   if (schema.$ref) return { anyOf: [schema, { type: "null" }] };
   if (schema.type === undefined) return schema; // any type, so null too
   const types = [schema.type].flat();

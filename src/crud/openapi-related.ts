@@ -6,28 +6,29 @@ import type { CrudDefinition, CrudRelation } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
 import { sortableColumns } from "./crud-resource.ts";
-import { filterSchema, idSchema, rowSchema } from "./openapi-columns.ts";
+import { filterSchema, idSchema, orNull, rowSchema } from "./openapi-columns.ts";
 
 const named = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 const map = <T>(crud: CrudDefinition, describe: (relation: CrudRelation) => T) =>
   Object.fromEntries([...crud.relations].map(([name, relation]) => [name, describe(relation)]));
 
-/** A row as a list or get gives it. @returns the whole row, or what select and include have made of it */
-const shaped = ({ prefix }: CrudDefinition): JsonSchema => ({
-  anyOf: [named(`${prefix}.Row`), named(`${prefix}.Shaped`)],
-});
+/**
+ * A row as a list or get gives it: each property may be missing, so whole rows fit too. A union with the whole row would
+ * allow no more, and generated clients could read no relation of it.
+ */
+const shaped = ({ prefix }: CrudDefinition): JsonSchema => named(`${prefix}.Shaped`);
 
 /** The arguments `select` and `include`, and the row that lists and gets give for them. */
 export function related(crud: CrudDefinition, schemas: Schemas): { args: Record<string, JsonSchema>; row: JsonSchema } {
   const shown = crud.columns.filter(({ property }) => crud.visible.has(property));
   schemas.add(`${crud.prefix}.Shaped`, {
     type: "object",
-    description: "With select and include: the selected properties, and the included rows.",
+    description: "The selected properties, by default all, and the included rows.",
     properties: {
       ...Object.fromEntries(shown.map((column) => [column.property, rowSchema(column)])),
       ...map(crud, ({ target, many }) => {
         const row = shaped(target);
-        return many ? { type: "array", items: row } : { anyOf: [...(row.anyOf as JsonSchema[]), { type: "null" }] };
+        return many ? { type: "array", items: row } : orNull(row);
       }),
       ...counts(crud, () => ({ type: "integer", minimum: 0 }), "Numbers of related rows."),
     },
@@ -80,7 +81,13 @@ function optionsOf({ target, many }: CrudRelation): JsonSchema {
       select: selectOf(target),
       ...(target.relations.size > 0 && { include: named(`${target.prefix}.Include`) }),
       ...(many && {
-        limit: { type: "integer", minimum: 1, maximum: target.maxLimit, default: target.defaultLimit },
+        // In a component openapi-typescript makes a property with `default` required.
+        limit: {
+          type: "integer",
+          minimum: 1,
+          maximum: target.maxLimit,
+          description: `(Default: ${target.defaultLimit})`,
+        },
         orderBy: {
           type: "object",
           properties: Object.fromEntries(sorted.map((property) => [property, direction])),

@@ -13,7 +13,7 @@ import { maxRows } from "./crud-input.ts";
 import { maxSearch } from "./crud-list.ts";
 import { sortableColumns } from "./crud-resource.ts";
 import { maxChanged } from "./many-arguments.ts";
-import { idSchema, inputSchema, rowSchema } from "./openapi-columns.ts";
+import { idSchema, inputSchema, orNull, rowSchema } from "./openapi-columns.ts";
 import { filters, getArguments, related } from "./openapi-related.ts";
 
 /** A call in JSON Schema. */
@@ -56,11 +56,7 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
       `A page of ${table}, as far as the caller may see them`,
       true,
     ),
-    get: call(
-      getArguments(crud, choices),
-      { anyOf: [...(shaped.anyOf as JsonSchema[]), { type: "null" }] },
-      `One of ${table}, or null`,
-    ),
+    get: call(getArguments(crud, choices), orNull(shaped), `One of ${table}, or null`),
     create: call(made, row, `Make one of ${table}`),
     update: call(
       {
@@ -117,7 +113,7 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
       },
       {
         type: "object",
-        properties: { data: { type: "array", items: { type: "object" } }, hasMore: { type: "boolean" } },
+        properties: { data: { type: "array", items: group }, hasMore: { type: "boolean" } },
         required: ["data", "hasMore"],
       },
       `Measures of ${table}, as far as the caller may see them, by groups`,
@@ -137,6 +133,12 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
     ),
   };
 }
+
+/** The members of an aggregate's groups depend on the call. */
+const group: JsonSchema = {
+  type: "object",
+  additionalProperties: { type: ["string", "number", "boolean", "null"] },
+};
 
 const manyOf = (properties: Record<string, JsonSchema>): JsonSchema => ({
   type: "object",

@@ -51,14 +51,26 @@ export async function calls(baseUrl: string) {
     body: {
       args: {
         select: ["slug"],
-        include: { author: { select: ["handle"] }, tags: { limit: 2, orderBy: { name: "asc" } } },
+        include: {
+          author: { select: ["handle"], include: { posts: { select: ["title"] } } },
+          tags: { orderBy: { name: "asc" } },
+        },
         filters: { author: { handle: "ann" }, tags: { none: { name: "blue" } } },
       },
     },
   });
   const [first] = related.data?.json.data ?? [];
-  const shaped =
-    first && "author" in first ? { slug: first.slug, author: first.author?.handle, tags: first.tags } : null;
+  // Without asking which members a row has: generated code does not.
+  const shaped = {
+    slug: first?.slug,
+    author: first?.author?.handle,
+    titles: first?.author?.posts?.map(({ title }) => title),
+    tags: first?.tags,
+  };
+  const counts = await client.POST("/api/query/authors.aggregate", {
+    body: { args: { groupBy: ["bornAt:day"], measures: ["count"] } },
+  });
+  const count: string | number | boolean | null | undefined = counts.data?.json.data[0]?.count;
   const bySlug = await client.POST("/api/query/blog_posts.get", {
     body: { args: { slug: "one", include: { comments: true } } },
   });
@@ -78,6 +90,7 @@ export async function calls(baseUrl: string) {
     gone: gone.data?.json,
     made: [tag.response.status, post.response.status],
     shaped,
+    count,
     bySlug: bySlug.data?.json,
     unselected: unselected.error?.issues,
   };

@@ -55,10 +55,9 @@ test("a list states its relations as include, filters and results, with those of
   const options = { select: { items: { enum: expect.arrayContaining(["name"]) } } };
   expect(part("books.Include")).toMatchObject({ anyOf: [{ type: "boolean" }, { properties: options }] });
   expect(part("books.Filters")).toEqual({ $ref: "#/components/schemas/shelves.Filters" });
-  const rows = (prefix: string) =>
-    ["Row", "Shaped"].map((kind) => ({ $ref: `#/components/schemas/${prefix}.${kind}` }));
-  expect(part("books.Shaped")).toEqual({ anyOf: [...rows("shelves"), { type: "null" }] });
-  expect(of.get.result).toEqual({ anyOf: [...rows("books"), { type: "null" }] });
+  const row = (prefix: string) => ({ $ref: `#/components/schemas/${prefix}.Shaped` });
+  expect(part("books.Shaped")).toEqual({ anyOf: [row("shelves"), { type: "null" }] });
+  expect(of.get.result).toEqual({ anyOf: [row("books"), { type: "null" }] });
 });
 
 test("aggregate names the groups and measures of its option", () => {

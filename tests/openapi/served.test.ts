@@ -138,7 +138,8 @@ test("a generated client compiles, and what it calls is what it says", async () 
     refused: "CONFLICT",
     gone: null,
     made: [200, 200],
-    shaped: { slug: "one", author: "ann", tags: [] },
+    shaped: { slug: "one", author: "ann", titles: ["The first"], tags: [] },
+    count: 1,
     bySlug: { slug: "one", title: "The first", authorId: 1, comments: [] },
     unselected: [{ path: ["select", 0] }],
   });
