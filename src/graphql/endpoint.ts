@@ -126,6 +126,12 @@ async function readRequest(request: IncomingMessage, limits: BodyLimits): Promis
   }
   return check((issues) => {
     const object = toObject(body, issues);
+    const { persistedQuery } = toObject(own(object, "extensions") ?? {}, []);
+    if (persistedQuery && own(object, "query") === undefined) {
+      // The text by which clients know that they have to send the query.
+      const hint = "Send the query itself: this service keeps no persisted queries.";
+      throw new SvcError("VALIDATION_FAILED", "PersistedQueryNotSupported", { hint });
+    }
     const member = (key: string, type: "string" | "object", byDefault?: unknown) => {
       const value = own(object, key) ?? byDefault;
       if (typeof value === type && !Array.isArray(value)) return value;

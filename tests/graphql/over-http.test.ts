@@ -74,3 +74,16 @@ test("a GET that asks for GraphQL gets neither an answer nor the page", async ()
     `${own}; charset=utf-8`,
   ]);
 });
+
+// Clients with automatic persisted queries send the hash alone at first, and the query after this message.
+test("the hash of a persisted query is answered as their protocol has it, and the query is then run", async () => {
+  const extensions = { persistedQuery: { version: 1, sha256Hash: "0".repeat(64) } };
+  for (const type of [own, plain]) {
+    const { status, body } = await send(type, { extensions });
+    expect([status, body.errors[0].message]).toEqual([400, "PersistedQueryNotSupported"]);
+    expect((await send(type, { query: "{ __typename }", extensions })).body).toEqual({ data: { __typename: "Query" } });
+    expect((await send(type, { extensions: { persistedQuery: null } })).body.errors[0].extensions.issues).toHaveLength(
+      1,
+    );
+  }
+});
