@@ -1,5 +1,6 @@
 // If this file fails, tools that others wrote find what ours overlook: a weak Content-Security-Policy, an upload that a
-// published tus client cannot finish, or files, packages and exports that nothing uses.
+// published tus client cannot finish, hooks that break the rules of React's compiler, or files, packages and exports that
+// nothing uses.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -21,7 +22,8 @@ const outside = (name: string): any => createRequire(join(folder, "package.json"
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "svc-outside-"));
-  const packages = ["knip@6", "csp_evaluator@1", "tus-js-client@4"];
+  const hooks = ["eslint@9", "eslint-plugin-react-hooks@7", "typescript-eslint@8", "typescript@5.9"];
+  const packages = ["knip@6", "csp_evaluator@1", "tus-js-client@4", ...hooks];
   const options = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
   await run("npm", ["install", "--prefix", folder, ...options, ...packages], { cwd: folder });
 });
@@ -34,6 +36,22 @@ test("knip finds no unused file, package or export", async () => {
   );
   expect(output).toBe("");
   expect(exitCode).toBe(0);
+});
+
+// Of the list of an effect's dependencies Biome judges, which knows our exceptions.
+test("eslint-plugin-react-hooks finds nothing against the rules of React and its compiler in the hooks", async () => {
+  const { ESLint } = outside("eslint");
+  const plugin = outside("eslint-plugin-react-hooks");
+  const { parser } = outside("typescript-eslint");
+  const rules = { ...plugin.configs.flat["recommended-latest"].rules, "react-hooks/exhaustive-deps": "off" };
+  const config = { files: ["**/*.{ts,tsx}"], languageOptions: { parser }, plugins: { "react-hooks": plugin }, rules };
+  const eslint = new ESLint({ cwd: root, overrideConfigFile: true, overrideConfig: config });
+  type Result = { filePath: string; messages: { line: number; message: string }[] };
+  const broken = (results: Result[]) =>
+    results.flatMap(({ filePath, messages }) => messages.map(({ line, message }) => `${filePath}:${line} ${message}`));
+  expect(broken(await eslint.lintFiles(["client/react/src"]))).toEqual([]);
+  const wrong = "import { useRef } from 'react'; export function useIt(a) { const b = useRef(a); b.current = a; }";
+  expect(broken(await eslint.lintText(wrong, { filePath: join(root, "wrong.ts") }))).toHaveLength(1);
 });
 
 describe("with a service", () => {

@@ -49,7 +49,9 @@ export function useUpload(options: UseUploadOptions = {}): UseUploadResult {
   const client = useSvcClient();
   const [state, setState] = useState(idle);
   const latest = useRef(options);
-  latest.current = options;
+  useEffect(() => {
+    latest.current = options;
+  });
   /** The running or paused upload. */
   const current = useRef<{ file: File; id: string | null; sending: AbortController } | null>(null);
 
