@@ -5,6 +5,7 @@
  */
 export const long = [
   // the packed product, installed with npm
+  "packages/frameworks",
   "packages/outside",
   "packages/publish",
   "cli/templates",

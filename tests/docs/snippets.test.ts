@@ -47,6 +47,7 @@ const applications = [
     "staff-and-customers",
     "teams",
     "user-profiles",
+    "vue-and-svelte", // tests/packages/frameworks.test.ts
     "webhooks",
   ].map((name) => `docs/how-to/${name}`),
 ];
