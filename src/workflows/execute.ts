@@ -11,7 +11,7 @@ import { type Identity, identityOfUser, systemIdentity } from "../postgres/ident
 import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
-import { checked, detailOf, runError } from "./failure.ts";
+import { checked, detailOf, runError, StepError } from "./failure.ts";
 import { replay } from "./replay.ts";
 import type { ReplayOutcome } from "./replay-port.ts";
 import { lostOr, RunLostError, RunPort, type RunRuntime } from "./run-port.ts";
@@ -65,7 +65,10 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
     values: [runId, ...claimArguments(known), limitsOf(options.workflows)],
   });
   const claimed: Claim | null = rows[0].claim;
-  if (!claimed) return cache.forget(runId);
+  if (!claimed) {
+    cache.forget(runId);
+    return tellFailed(runId, options);
+  }
   const claim = { ...claimed, steps: cache.merge(runId, claimed.isAddition ? known : [], claimed.steps) };
   const log = options.log.child({ run: runId, workflow: claim.name });
   nameSpan(activeSpan(), claim, runId);
@@ -84,6 +87,16 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
     log.info("run was cancelled, or given to another worker, while it was running");
   }
 }
+
+/** Says that a run has failed because its time was up, or because it ended its workers: `claim_run` decides both. */
+async function tellFailed(runId: string, { runtime, log }: ExecuteOptions): Promise<void> {
+  const text = "select name, message from svc_private.list_failed_runs(now() - interval '10 seconds') where id = $1";
+  const [run] = (await runtime.systemPool.query<{ name: string; message: string }>(text, [runId])).rows;
+  if (run) log.error({ run: runId, workflow: run.name, reason: run.message }, runFailed);
+}
+
+/** The command is what an operator has to run. */
+const runFailed = "run failed; svc workflows show tells more, svc workflows retry continues it";
 
 /** `concurrency` by name, as the newest versions have it; for sql/workflows/claim_run.sql. */
 function limitsOf(workflows: Workflows): string {
@@ -139,6 +152,7 @@ async function runUntilBlocked(
   const ending = await Promise.race([replaying, overdue]).finally(() => clearTimeout(timer));
   if (!ending) {
     const message = "The workflow took longer than its maxDuration.";
+    log.error({ reason: message }, runFailed);
     return failed({ code: "TIMEOUT", message }, "its time was up while it was running");
   }
   return endOf(ending, claim, definition, log);
@@ -159,17 +173,23 @@ function endOf(ending: ReplayOutcome, claim: Claim, definition: WorkflowDefiniti
       return { sql: "retry_run_later", values: [error, detailOf(ending.error), `${next} milliseconds`] };
     }
     case "failed":
-      log.error({ err: ending.error }, "run failed");
-      return failed(runError(ending.error), detailOf(ending.error));
+      return failedBy(ending.error, log);
     case "completed":
       try {
         const what = "The workflow's result";
         const result = checked(what, () => encodeValue(what, ending.result));
         return { sql: "end_run", values: ["completed", result, null, null] };
       } catch (error) {
-        return failed(runError(error), detailOf(error));
+        return failedBy(error, log);
       }
   }
+}
+
+/** The log gets what a step has thrown, not the text for callers. */
+function failedBy(error: unknown, log: Logger): End {
+  const thrown = error instanceof StepError ? { err: error.cause ?? error, step: error.error.step } : { err: error };
+  log.error(thrown, runFailed);
+  return failed(runError(error), detailOf(error));
 }
 
 const failed = (error: RunError, detail: string): End => ({
@@ -197,6 +217,7 @@ async function unknownWorkflow(
   const others = known.map((one) => one.version).join(", ");
   const message = `The workflow "${name}" is not registered in version ${version}, with which this run was started.`;
   const hint = `Registered: ${others || "no version"}. Register version ${version} under workflows of defineApi too, then retry the run. It keeps its finished steps.`;
+  log.error({ reason: message, hint }, runFailed);
   return failed({ code: "UNKNOWN_VERSION", message, hint }, `the worker knows versions: ${others || "none"}`);
 }
 

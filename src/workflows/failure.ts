@@ -14,6 +14,11 @@ export class WorkflowMistake extends Error {
   override readonly name = "WorkflowMistake";
 }
 
+/** @throws WorkflowMistake */
+export function requireFunctions(all: readonly unknown[], says: string): void {
+  if (!Array.isArray(all) || all.some((one) => typeof one !== "function")) throw new WorkflowMistake(says);
+}
+
 /**
  * @param what begins our own messages. Other messages stay internal: toJSON() of an author's object may throw anything
  */

@@ -22,6 +22,7 @@ export interface RecordedStep {
 
 export interface RunningStep {
   position: string;
+  name: string;
   readonly db: RequestDatabase;
   readonly rag: WorkflowContext["rag"];
   readonly storage: WorkflowContext["storage"];

@@ -16,7 +16,7 @@ import { PendingWork } from "../jobs/pending-work.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
 import { readableError } from "../kit/storable-text.ts";
 import { decodeValue } from "./encoding.ts";
-import { checked, isFinal, NonDeterministicError, StepError, WorkflowMistake } from "./failure.ts";
+import { checked, isFinal, NonDeterministicError, requireFunctions, StepError, WorkflowMistake } from "./failure.ts";
 import {
   type Enter,
   type RecordedStep,
@@ -56,6 +56,7 @@ class Replay implements WorkflowContext {
   #active = 0;
   #retry: { error: unknown; step: string } | undefined;
   #returned: { value: unknown } | undefined;
+  #isCompleted = false;
 
   constructor(options: ReplayOptions) {
     this.#options = options;
@@ -126,6 +127,7 @@ class Replay implements WorkflowContext {
 
   async #step<T>(name: string, run: () => T | Promise<T>): Promise<T> {
     const { place, position, before } = this.#meet("step", name);
+    requireFunctions([run], `wf.step takes a function, as in wf.step(${JSON.stringify(name)}, () => …).`);
     if (before?.error) throw new StepError(before.error);
     if (before) return decodeValue(before.result) as T;
     const { port, attempts, definition, signal } = this.#options;
@@ -144,11 +146,8 @@ class Replay implements WorkflowContext {
 
   async parallel<const B extends readonly (() => unknown)[]>(branches: B): Promise<never> {
     // A promise has already begun on this strand, in an order that no replay could repeat.
-    if (!Array.isArray(branches) || branches.some((branch) => typeof branch !== "function")) {
-      throw new WorkflowMistake(
-        "wf.parallel takes a list of functions, as in wf.parallel([() => wf.step(…), () => wf.step(…)]).",
-      );
-    }
+    const says = "wf.parallel takes a list of functions, as in wf.parallel([() => wf.step(…), () => wf.step(…)]).";
+    requireFunctions(branches, says);
     const { position } = this.#meet("parallel", "");
     let left = branches.length;
     this.#live += Math.max(branches.length - 1, 0);
@@ -192,8 +191,16 @@ class Replay implements WorkflowContext {
   #meet(kind: RecordedStep["kind"] | "parallel", name: string) {
     const place = places.getStore();
     if (!place) throw new WorkflowMistake("wf was used outside its handler.");
+    const called = `wf.${kind === "wait" ? "waitForEvent" : kind} was called`;
+    if (this.#isCompleted) {
+      const err = new WorkflowMistake(`${called} after the handler had ended, and did nothing: an await is missing.`);
+      this.log.error({ err, name }, "a call of wf came too late");
+      throw err;
+    }
     if (place.step) {
-      throw new WorkflowMistake(`wf.${kind === "wait" ? "waitForEvent" : kind} was called inside a step.`);
+      throw new WorkflowMistake(
+        `${called} inside the step "${place.step.name}". Call it in the handler, after the step.`,
+      );
     }
     if (kind !== "parallel" && (typeof name !== "string" || name === "" || name.length > 200)) {
       throw new WorkflowMistake("A step or event needs a name of 1 to 200 characters.");
@@ -266,7 +273,10 @@ class Replay implements WorkflowContext {
     const lost = this.#steps.uncaught; // of a step that the handler has not awaited
     if (this.#retry) this.#outcome.resolve({ kind: "retry", ...this.#retry });
     else if (lost) this.#fail(readableError(lost.error));
-    else if (this.#metAll("ended")) this.#outcome.resolve({ kind: "completed", result });
+    else if (this.#metAll("ended")) {
+      this.#isCompleted = true;
+      this.#outcome.resolve({ kind: "completed", result });
+    }
   }
 
   #fail(error: unknown): void {

@@ -107,6 +107,7 @@ export class RunPort implements ReplayPort {
     const storage = new CallStorage(this.#runtime.storage, transaction, "write");
     const step: RunningStep = {
       position,
+      name,
       get db() {
         db ??= requestDatabase(transaction);
         return db;

@@ -69,6 +69,7 @@ const catching = workflow("replay.catching", {
 const mistakes: Record<string, (wf: WorkflowContext) => unknown> = {
   promises: (wf) => wf.parallel([wf.step("begun", () => 1)] as never),
   nested: (wf) => wf.step("nested", () => wf.sleep(1)),
+  "no function": (wf) => wf.step("mail", Promise.resolve() as never),
   outside: (wf) => wf.db,
   nameless: (wf) => wf.step("", () => 1),
   moons: (wf) => wf.waitForEvent("go", "3 moons"),
@@ -166,7 +167,8 @@ test("a handler that catches errors goes no further in a run that was cancelled 
 describe("a mistake in a call of wf is told in the error of the run, which is not tried again:", () => {
   test.for<[string, string]>([
     ["promises", "wf.parallel takes a list of functions, as in"],
-    ["nested", "wf.sleep was called inside a step."],
+    ["nested", 'wf.sleep was called inside the step "nested". Call it in the handler, after the step.'],
+    ["no function", 'wf.step takes a function, as in wf.step("mail", () => …).'],
     ["outside", "wf.db is only available inside a step:"],
     ["nameless", "A step or event needs a name of 1 to 200 characters."],
     ["moons", '"3 moons" is not a duration of at most ten years.'],
