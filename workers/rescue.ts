@@ -18,6 +18,8 @@ const secondCheckAfter = 400;
  */
 const defaultGrace = 10_000;
 
+type RunningJobs = Pick<ReadonlySet<string>, "keys" | "size">;
+
 export interface RescueOptions {
   /** As in `worker-lock.ts`. */
   url: string;
@@ -26,7 +28,7 @@ export interface RescueOptions {
   /** As in `worker-lock.ts`. (Default: none) */
   definitions?: readonly string[];
   /** The ids of the jobs that it runs. */
-  running: ReadonlySet<string>;
+  running: RunningJobs;
   pool: pg.Pool;
   log: Logger;
   /** As in `worker-lock.ts`. */
@@ -39,7 +41,7 @@ export interface RescueOptions {
    * Set after this worker has lost the database: the id under which it held jobs before, and the jobs that still run. Other
    * workers may have lost the database, too. (Default: the worker has just started)
    */
-  former?: { id: string; running: ReadonlySet<string> } | undefined;
+  former?: { id: string; running: RunningJobs } | undefined;
 }
 
 export interface Rescue {
@@ -90,7 +92,7 @@ export function startRescue(options: RescueOptions): Rescue {
 
   async function returnLostJobs(): Promise<void> {
     const text = "select job, returned from svc_private.return_lost_jobs($1, $2, $3)";
-    const values = [worker, [...running], suspectedJobs];
+    const values = [worker, [...running.keys()], suspectedJobs];
     const { rows } = await pool.query<{ job: string; returned: boolean }>(text, values);
     suspectedJobs = rows.filter(({ returned }) => !returned).map(({ job }) => job);
     for (const { job } of rows.filter(({ returned }) => returned)) {

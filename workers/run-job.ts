@@ -3,10 +3,14 @@
  * Next hop: `tasks.ts` for what the kinds of jobs do.
  */
 import type { JobHelpers } from "graphile-worker";
+import { InputRefused } from "../src/call/run-internal.ts";
 import { longestMessage, readableError, storableText, textOf } from "../src/kit/storable-text.ts";
+import { SvcError } from "../src/kit/svc-error.ts";
+import { WithoutStack } from "../src/telemetry/describe-error.ts";
 import { mask } from "../src/telemetry/mask.ts";
 import { activeSpan } from "../src/telemetry/span.ts";
 import { releaseTakes } from "../src/workflows/execute.ts";
+import { jobName } from "./job-span.ts";
 import { type ClaimedJob, LeftToOthers, type RunningJob, type Task, type TaskServices } from "./task.ts";
 
 /** Runs a task and ends its job. If the worker has lost the job, `svc.finish_job` refuses that. */
@@ -69,9 +73,17 @@ export async function runJob(
     }
     const last = gaveUp || job.attempt >= job.maxAttempts;
     if (last) services.history?.add(row, "dead", performance.now() - began);
-    log.warn({ err: error, attempt: job.attempt, of: job.maxAttempts }, last ? "job failed for good" : "job failed");
+    const told = { name: jobName(task.kind, payload), err: loggedOf(error), attempt: job.attempt, of: job.maxAttempts };
+    if (last) log.error(told, "job failed for good; svc jobs show tells more, svc jobs retry runs it again");
+    else log.warn(told, "job failed");
     throw reasonOf(error);
   }
+}
+
+/** What the handler has thrown, not the text for callers. Where refused arguments were found says nothing. */
+function loggedOf(error: unknown): unknown {
+  if (error instanceof InputRefused) return new WithoutStack(error);
+  return error instanceof SvcError ? (error.cause ?? error) : error;
 }
 
 /**

@@ -129,10 +129,10 @@ export function startWorker(options: WorkerOptions): Worker {
   /** The library's worker pool, with the lock that marks it as alive. */
   function begin(former?: RescueOptions["former"]) {
     const list: TaskList = {};
-    const running = new Set<string>();
+    const running = new Map<string, string>();
     for (const task of chosen) {
       list[task.kind] = (payload, helpers) => {
-        running.add(helpers.job.id);
+        running.set(helpers.job.id, jobName(task.kind, payload));
         const run = () =>
           inJobSpan(options.tracing, task.kind, payload, helpers.job, () =>
             runJob(task, payload, helpers, pool.id, services),
@@ -217,7 +217,7 @@ export function startWorker(options: WorkerOptions): Worker {
   async function stop(): Promise<void> {
     log.info("stopping: finishing jobs that run");
     clearTimeout(again);
-    const { pool, rescue, hold } = life;
+    const { pool, rescue, hold, running } = life;
     const graceful = Promise.resolve(pool.gracefulShutdown()).then(
       () => true,
       () => true,
@@ -234,7 +234,7 @@ export function startWorker(options: WorkerOptions): Worker {
     await Promise.all([pools.close(), queue.close()]);
     // Only now: a claim that was in progress would take the jobs again.
     if (abandoned) {
-      await giveBack(direct, pool.id, log).catch((err) => log.warn({ err }, "jobs are left to the rescue"));
+      await giveBack(direct, pool.id, running, log).catch((err) => log.warn({ err }, "jobs are left to the rescue"));
     }
     log.info("stopped");
   }
@@ -263,14 +263,16 @@ const beforeFirstJob = (wait: () => Promise<void>) => ({
   worker: { hooks: { startWorker: wait } },
 });
 
-async function giveBack(url: string, worker: string, log: Logger): Promise<void> {
+async function giveBack(url: string, worker: string, running: ReadonlyMap<string, string>, log: Logger): Promise<void> {
   const patience = { connectionTimeoutMillis: endsWithin, query_timeout: endsWithin };
   const client = new pg.Client({ connectionString: url, application_name: "svc worker", ...patience });
   client.on("error", () => {}); // the query itself fails
   try {
     await client.connect();
     const { rows } = await client.query("select svc_private.return_jobs($1) as returned", [worker]);
-    if (rows[0].returned > 0) log.warn({ jobs: rows[0].returned }, "some jobs did not end in time and were given back");
+    const jobs = [...running].map(([id, name]) => `${id} ${name}`);
+    if (rows[0].returned > 0)
+      log.warn({ jobs }, "jobs that did not end within limits.shutdownMs begin again elsewhere");
   } finally {
     await endOrBreak(client);
   }

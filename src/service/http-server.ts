@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { delayContinue } from "../http/body.ts";
 import { sendError } from "../http/errors.ts";
-import { startExchange } from "../http/exchange.ts";
+import { exchangeOf, startExchange } from "../http/exchange.ts";
 import { createServer } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
@@ -63,6 +63,10 @@ const refuseForNow: RequestListener = (_request, response) => {
   sendError(response, new SvcError("UNAVAILABLE", "The service is starting.", { retryAfter: 1 }));
 };
 
+const cutByStop = new SvcError("UNAVAILABLE", undefined, {
+  cause: new Error("The process stopped, and this request did not end within limits.shutdownMs."),
+});
+
 /**
  * Stops accepting connections, lets answers finish, and after the deadline breaks the remaining connections.
  *
@@ -87,7 +91,11 @@ export async function drain(
   server.closeIdleConnections();
   // The head of a stream was sent before, without `connection: close`: its connection becomes idle only now.
   for (const response of inFlight) response.once("close", () => server.closeIdleConnections());
-  const deadline = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  const deadline = setTimeout(() => {
+    // Their lines in the log say so. Otherwise they would say that the clients had left.
+    for (const response of inFlight) exchangeOf(response).error ??= cutByStop;
+    server.closeAllConnections();
+  }, deadlineMs);
   await closed;
   clearTimeout(deadline);
 }

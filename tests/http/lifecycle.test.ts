@@ -254,11 +254,8 @@ describe("a stop", () => {
       const [response] = await once(get(`${running.url}${path}`, { agent }), "response");
       response.resume();
       await once(response, "end");
-      return {
-        status: response.statusCode,
-        connection: response.headers.connection,
-        reused: response.req.reusedSocket,
-      };
+      const { statusCode: status, headers, req } = response;
+      return { status, connection: headers.connection, reused: req.reusedSocket };
     };
     expect(await ask("/healthz")).toMatchObject({ status: 200, reused: false });
     const stopping = running.stop();
@@ -295,6 +292,7 @@ describe("a stop", () => {
     await doors.entered;
     await running.stop();
     expect(await inFlight).toBeInstanceOf(Error);
+    expect(running.logged.join("")).toMatch(/"level":50.*"life.hangs".*did not end within limits.shutdownMs/);
     await expect.poll(connections).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { until } from "../support/worker.ts";
 import { began, crashJobs, gate } from "./crash-jobs.ts";
@@ -26,13 +27,17 @@ describe("a worker that is told to stop", () => {
 
   test("gives back what does not end in time, without using up an attempt", async () => {
     const config = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
-    const hasty = await worker({ config: { ...config, limits: { ...config.limits, shutdownMs: 100 } } });
+    const lines: string[] = [];
+    const log = createLog("info", { write: (line) => void lines.push(line) });
+    const hasty = await worker({ log, config: { ...config, limits: { ...config.limits, shutdownMs: 100 } } });
     await db.sql("truncate graphile_worker._private_jobs");
     const id = await enqueue("crash.wait", "hangs");
     await until(() => began.includes("hangs"));
     await hasty.stop();
     expect(await job(id)).toMatchObject({ locked_by: null, attempts: 0 });
     expect(await rows("hangs")).toBe(0);
+    const said = JSON.parse(lines.find((line) => line.includes("limits.shutdownMs")) ?? "{}");
+    expect(said).toMatchObject({ level: 40, jobs: [`${id} crash.wait`] });
     await worker();
     gate("hangs")?.resolve();
     await until(async () => !(await job(id)));
@@ -46,7 +51,8 @@ describe("a worker that is told to stop", () => {
 
 describe("a job that cannot be done", () => {
   test("keeps its error, does not hold up the others, and in the end waits for a person", async () => {
-    await worker();
+    const lines: Record<string, unknown>[] = [];
+    await worker({ log: createLog("info", { write: (line) => void lines.push(JSON.parse(line)) }) });
     const poison = await enqueue("crash.fail", "poison");
     const text = await enqueue("crash.text", "text");
     const [broken] = await db.sql("select id from graphile_worker.add_job('procedure', '{\"no\": \"payload\"}')");
@@ -64,6 +70,10 @@ describe("a job that cannot be done", () => {
     const state = async () =>
       (await db.sql("select state from svc_private.list_jobs(null, $1, 1)", [poison]))[0]?.state;
     await until(async () => (await state()) === "dead");
+    const last = () => lines.find(({ level }) => level === 50);
+    await until(() => last() !== undefined);
+    const msg = "job failed for good; svc jobs show tells more, svc jobs retry runs it again";
+    expect(last()).toMatchObject({ job: poison, name: "crash.fail", err: { message: "This never works." }, msg });
     expect((await db.sql("select dead from svc_private.queue_state()"))[0]).toEqual({ dead: "1" });
 
     expect((await db.sql("select svc_private.retry_job($1) as it", [poison]))[0]?.it).toBe(true);
