@@ -12,7 +12,7 @@ import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { maxRetries } from "../crud/statement.ts";
 import { encodeJsonText, encodeResult, withMembers } from "../http/wire.ts";
 import { atIndex, SvcError } from "../kit/svc-error.ts";
-import { isTransient } from "../postgres/errors.ts";
+import { isOutdated, isTransient } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { callEach, type EachCall } from "./call-each.ts";
@@ -94,7 +94,8 @@ export async function invokeKeyed(runtime: Runtime, call: BatchCall, caller: Cal
         await runWithin(runtime, transaction, context, call),
       ]);
     } catch (error) {
-      if (attempt < maxRetries && isPlain(call) && isTransient((error as SvcError).cause)) continue;
+      const { cause } = error as SvcError;
+      if (attempt < maxRetries && isPlain(call) && (isTransient(cause) || isOutdated(cause))) continue;
       throw await locate(runtime, call, caller, error);
     }
   }

@@ -7,7 +7,14 @@ import type pg from "pg";
 import type { CrudStatement } from "../contract/crud.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
-import { databaseError, isConnectionLoss, isTransient, mayHaveRun, outcomeUnknown } from "../postgres/errors.ts";
+import {
+  databaseError,
+  isConnectionLoss,
+  isOutdated,
+  isTransient,
+  mayHaveRun,
+  outcomeUnknown,
+} from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { preparedName, sendStatement } from "../postgres/packet.ts";
 import { isRowTooLarge } from "../postgres/row-size.ts";
@@ -80,7 +87,7 @@ export async function callAs(
 
 const texts = new Map<string, string>();
 
-/** Retries after a deadlock or serialization failure. Each statement is its own transaction, so nothing runs twice. */
+/** Retries after a deadlock, a serialization failure or a migration. Each statement is its own transaction, so nothing runs twice. */
 export const maxRetries = 2;
 
 /**
@@ -125,7 +132,8 @@ export async function callStatement(
     } catch (error) {
       if (error instanceof SvcError) throw error;
       // PostgreSQL has rolled back, role and identity included. Only a broken connection is closed.
-      const again = isTransient(error) || (isConnectionLoss(error) && !isRowTooLarge(error) && reads);
+      const again =
+        isTransient(error) || isOutdated(error) || (isConnectionLoss(error) && !isRowTooLarge(error) && reads);
       if (again && attempt < maxRetries) continue;
       throw !reads && mayHaveRun(error)
         ? outcomeUnknown(error)

@@ -225,6 +225,13 @@ function pathIn(error: unknown, kind: "at" | "invalid"): (string | number)[] | u
 export const isTransient = (error: unknown) => ["40001", "40P01"].includes(sqlState(error) ?? "");
 
 /**
+ * A function, column or type is not what the statement expected. A migration that committed while the statement waited for
+ * its table leads to this, and a second try then finds the new one.
+ */
+export const isOutdated = (error: unknown) =>
+  ["0A000", "42703", "42704", "42804", "42883", "42P01"].includes(sqlState(error) ?? "");
+
+/**
  * Whether a failed statement may have been carried out: its connection is lost, and neither the server nor the driver
  * reports that it did not run.
  */
