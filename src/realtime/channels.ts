@@ -141,7 +141,7 @@ export class Channels {
     this.#arriving.add(member.place.topic, member);
   }
 
-  /** It may be there. Full channels are found here, so that nobody else learns of it. */
+  /** It may be there. Full channels are found here: nobody else learns of it. */
   admitted(member: Member): void {
     const { topic, definition } = member.place;
     const isShown = definition.presence !== null;
@@ -153,7 +153,8 @@ export class Channels {
     this.#rooms.add(topic, member);
     const { id, userId } = member.sender;
     member.socket.tell({ type: "subscribed", query: member.key, follows: member.secret, member: { id, userId } });
-    if (!isShown) return;
+    // A page may still show who was there in a release that had presence.
+    if (!isShown) return void this.#show(member, frameOf(member.key, { members: [] }));
     this.presence.enter(topic, member, member.connection, member.userId, null);
     this.#giveList(member, this.presence.list(topic));
     this.#timer ??= setInterval(() => this.#tick(), tick).unref();

@@ -175,8 +175,8 @@ export class SubscriptionTopics {
 }
 
 const noQuery = () =>
-  new SvcError("NOT_FOUND", "There is no query of that name.", {
-    hint: "Name a query of defineApi(), such as tasks.list, and no mutation.",
+  new SvcError("NOT_FOUND", "There is no query or channel of that name.", {
+    hint: "Name a query or a channel of defineApi(), such as tasks.list, and no mutation.",
   });
 
 /** In characters. */
