@@ -151,8 +151,7 @@ export class Channels {
     }
     this.#arriving.remove(topic, member);
     this.#rooms.add(topic, member);
-    const { id, userId } = member.sender;
-    member.socket.tell({ type: "subscribed", query: member.key, follows: member.secret, member: { id, userId } });
+    member.socket.tell({ type: "subscribed", query: member.key, follows: member.secret, member: member.sender });
     // A page may still show who was there in a release that had presence.
     if (!isShown) return void this.#show(member, frameOf(member.key, { members: [] }));
     this.presence.enter(topic, member, member.connection, member.userId, null);
