@@ -11,6 +11,8 @@ import type { Logger } from "pino";
 import { sessionsOfUsers } from "../src/auth/sessions/find-user.ts";
 import type { EffectiveConfig } from "../src/config/config.ts";
 import type { LoadedApp } from "../src/contract/loaded-app.ts";
+import { DefinitionError } from "../src/kit/definition-error.ts";
+import { didYouMean } from "../src/kit/nearest.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import { endOrBreak } from "../src/postgres/silence.ts";
 import { createRuntime } from "../src/service/runtime.ts";
@@ -73,7 +75,7 @@ export interface Worker {
 /**
  * Starts a worker with its own connections.
  *
- * @throws TypeError for an unknown queue; DefinitionError in production for a webhook without its receiver
+ * @throws DefinitionError for an unknown queue, and in production for a webhook without its receiver
  */
 export function startWorker(options: WorkerOptions): Worker {
   const { app, config, concurrency = defaultConcurrency } = options;
@@ -252,7 +254,9 @@ function choose(queues: readonly string[] | undefined): readonly Task[] {
   if (!queues) return tasks;
   const known = tasks.map(({ kind }) => kind);
   const unknown = queues.filter((queue) => !known.includes(queue));
-  if (unknown.length > 0) throw new TypeError(`There is no queue "${unknown[0]}". Queues: ${known.join(", ")}.`);
+  const [first] = unknown;
+  if (first !== undefined)
+    throw new DefinitionError(`There is no queue "${first}".`, { hint: didYouMean(first, known) });
   return tasks.filter(({ kind }) => queues.includes(kind));
 }
 

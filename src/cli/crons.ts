@@ -7,7 +7,7 @@ import { loadApp } from "../app/load-app.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { CronDefinition } from "../contract/cron.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { byNearness } from "../kit/nearest.ts";
+import { didYouMean } from "../kit/nearest.ts";
 import { cwdArgument, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { withSystem } from "./inspect.ts";
@@ -101,13 +101,8 @@ const definitions = async (config: EffectiveConfig) => (await loadApp(config)).a
 function find(crons: readonly CronDefinition[], name: string): CronDefinition {
   const found = crons.find((one) => one.name === name);
   if (found) return found;
-  const [nearest] = byNearness(
-    name,
-    crons.map((one) => one.name),
-  );
-  throw new DefinitionError(`There is no cron "${name}".`, {
-    hint: nearest ? `Did you mean ${nearest}? \`svc crons list\` lists all.` : "The application defines none.",
-  });
+  const names = crons.map((one) => one.name);
+  throw new DefinitionError(`There is no cron "${name}".`, { hint: didYouMean(name, names) });
 }
 
 /** Enqueues the job that `claim_cron` enqueues at its time, and writes the operator's line. */

@@ -22,9 +22,17 @@ const explained = [BackupError, ConfigError, DefinitionError, ClusterError, Migr
 /** Prints the error that ended a command. The exit code is then 1. @param cwd the application's folder */
 export async function printFailure(error: unknown, cwd: string): Promise<void> {
   const { code, port, address } = error as { code?: unknown; port?: number; address?: string };
-  const isTaken = code === "EADDRINUSE" && port !== undefined;
-  printError(isTaken ? await explainTakenPort(port, address) : explain(error, resolve(cwd)));
+  if (port === undefined) return printError(explain(error, resolve(cwd)));
+  const remedy = unusable[String(code)];
+  if (code === "EADDRINUSE") printError(await explainTakenPort(port, address));
+  else printError(remedy ? `${(error as Error).message}\n  ${remedy}` : explain(error, resolve(cwd)));
 }
+
+/** Why svc cannot listen, other than that the port is taken. */
+const unusable: Readonly<Record<string, string>> = {
+  EADDRNOTAVAIL: "SVC_HOST, or host in svc.config.ts, must be an address of this machine, or :: for all of them.",
+  EACCES: "The user that runs svc may not listen on this port. Take one from 1024 on, and let a proxy listen on 443.",
+};
 
 /** @param cwd the application's folder */
 export function explain(thrown: unknown, cwd: string): string {

@@ -5,7 +5,7 @@
 import { DefinitionError } from "../kit/definition-error.ts";
 import { cwdArgument } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { withSystem } from "./inspect.ts";
+import { findUser, withSystem } from "./inspect.ts";
 import { limitArgument, wholeNumber } from "./options.ts";
 import { conclude, print } from "./output.ts";
 import { table, time } from "./table.ts";
@@ -33,6 +33,7 @@ const list = defineCommand({
   run: async ({ args }) => {
     const limit = wholeNumber("limit", args.limit);
     await withSystem(args.cwd, async (pool) => {
+      if (args.user !== undefined) await findUser(pool, args.user, "--user");
       const text = "select * from svc_private.list_all_api_keys($1, $2)";
       const { rows } = await pool.query<Key>(text, [args.user ?? null, limit]);
       const head = ["id", "user", "name", "key", "scopes", "last used (UTC)", "expires (UTC)"];
@@ -70,6 +71,7 @@ const revoke = defineCommand({
       throw new DefinitionError("Name the id of a key, or a user.", { hint: "svc keys revoke ID, or --user ADDRESS" });
     }
     await withSystem(args.cwd, async (pool) => {
+      if (args.user !== undefined) await findUser(pool, args.user, "--user");
       const text = "select svc_private.act_revoke_api_keys($1, $2) as revoked";
       const { rows } = await pool.query<{ revoked: number }>(text, [args.id ?? null, args.user ?? null]);
       const revoked = rows[0]?.revoked ?? 0;

@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { loadApp } from "../app/load-app.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { cwdArgument, readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
@@ -18,7 +19,11 @@ export const command = defineCommand({
     const url = config.auth.url ?? `http://localhost:${config.port}`;
     const text = `${JSON.stringify(openApiDocument(app, config, url), null, 2)}\n`;
     if (!args.out) return void process.stdout.write(text);
-    await writeFile(resolve(args.out), text);
+    await writeFile(resolve(args.out), text).catch(({ message }: Error) => {
+      throw new DefinitionError(`${args.out} cannot be written: ${message}.`, {
+        hint: "--out takes the path of a file in a folder that exists.",
+      });
+    });
     conclude({ changes: [`wrote ${args.out}`] }, `wrote ${args.out}`);
   },
 });

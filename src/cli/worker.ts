@@ -6,6 +6,7 @@
 import { startWorker, type Worker } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
+import { DefinitionError } from "../kit/definition-error.ts";
 import { returnMemory } from "../kit/return-memory.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
@@ -18,6 +19,7 @@ import { refusePending } from "./pending.ts";
 import { processLog } from "./process-log.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { nextSignal } from "./signal.ts";
+import { describeTaken } from "./taken-port.ts";
 import { serveWorkerMetrics } from "./worker-metrics.ts";
 
 export const command = defineCommand({
@@ -44,6 +46,12 @@ export const command = defineCommand({
       const secrets = await readSecrets(config);
       tracing = await openTracing(config.otel);
       const log = processLog(config, args.json, tracing !== undefined);
+      if (metrics) {
+        // Before the first job: a worker that cannot be observed as asked takes none.
+        const access = { token: config.metricsToken, open: !config.production };
+        const checkHost = createHostCheck({ ...config, origins: [] });
+        told = await serveWorkerMetrics(metricsPort, metrics, access, config.host, checkHost).catch(explainPort);
+      }
       worker = startWorker({
         app,
         config,
@@ -56,12 +64,7 @@ export const command = defineCommand({
         ...(queues && { queues }),
       });
       await worker.ready;
-      if (metrics) {
-        const access = { token: config.metricsToken, open: !config.production };
-        const checkHost = createHostCheck({ ...config, origins: [] });
-        told = await serveWorkerMetrics(metricsPort, metrics, access, config.host, checkHost);
-        say(`  Metrics: ${told.url}`);
-      }
+      if (told) say(`  Metrics: ${told.url}`);
       returnMemory();
       const stop = nextSignal();
       say(`\n  Taking jobs, ${concurrency} at a time.\n`);
@@ -76,3 +79,9 @@ export const command = defineCommand({
     }
   },
 });
+
+async function explainPort(error: NodeJS.ErrnoException & { port?: number }): Promise<never> {
+  if (error.code !== "EADDRINUSE" || error.port === undefined) throw error;
+  const { text, remedy } = await describeTaken(error.port);
+  throw new DefinitionError(text, { hint: `${remedy} Or give --metrics-port another one.` });
+}

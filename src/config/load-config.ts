@@ -126,6 +126,11 @@ function checkNames(env: Readonly<Record<string, string | undefined>>, problems:
 function checkEnvironment(set: Environment, problems: string[]): void {
   const production = set.NODE_ENV === "production";
   const refuse = (name: string, reason: string) => problems.push(`environment: ${name}: ${reason}`);
+  // A misspelled one would start a service with the settings of a developer's machine.
+  const { NODE_ENV: mode = "" } = set;
+  if (!production && (isNear(mode, "production") || isNear(mode, "prod"))) {
+    refuse("NODE_ENV", `is ${mode}, which svc does not know; did you mean production?`);
+  }
   if (production && set.AUTHLIB_SECRET.length === 0) {
     refuse("AUTHLIB_SECRET", "is required in production; set it to 32 characters or more, try `openssl rand -hex 32`");
     // `svc start` needs it too: both are reported at once.

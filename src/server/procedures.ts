@@ -24,7 +24,7 @@ import {
   withMembers,
 } from "../http/wire.ts";
 import { isJson } from "../kit/media-type.ts";
-import { byNearness } from "../kit/nearest.ts";
+import { didYouMean } from "../kit/nearest.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Replicas } from "../postgres/replicas.ts";
@@ -259,9 +259,6 @@ function probable(procedures: ProcedureDefinition[], name: string, kind: Procedu
   }
   if (same) return `${name} is a ${same.kind}: send it to /api/${same.kind}.`;
   if (name.length > 128) return undefined;
-  const [nearest] = byNearness(
-    name,
-    procedures.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name),
-  );
-  return nearest && `Did you mean ${nearest}? Clients may call what defineApi() lists under procedures.`;
+  const known = procedures.filter((procedure) => procedure.kind === kind).map((procedure) => procedure.name);
+  return `${didYouMean(name, known)} Clients may call what defineApi() lists under procedures.`;
 }

@@ -12,6 +12,7 @@ import { inTransaction, requireSession } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { decodeCall } from "../http/wire.ts";
+import { didYouMean } from "../kit/nearest.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
@@ -58,9 +59,12 @@ export async function dryRun(
   const done: DryRun = { answer: {}, status: 200, rows: [], jobs: [], messages: [], refused: [] };
   const openFetch = refuseFetch(done.refused);
   try {
-    const procedure = app.api["~svc"].procedures.get(call.name);
+    const { procedures } = app.api["~svc"];
+    const procedure = procedures.get(call.name);
     if (!procedure || procedure.kind === "internal") {
-      throw new SvcError("NOT_FOUND", `There is no query or mutation ${call.name}.`);
+      const known = [...procedures.values()].filter(({ kind }) => kind !== "internal").map(({ name }) => name);
+      const hint = procedure ? `${call.name} is internal: jobs alone call it.` : didYouMean(call.name, known);
+      throw new SvcError("NOT_FOUND", `There is no query or mutation ${call.name}.`, { hint });
     }
     const requestId = "dry-run";
     const session = call.userId === null ? null : await sessionsOfUsers(pools.system, app.auth)(call.userId, requestId);

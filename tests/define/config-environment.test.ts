@@ -15,6 +15,16 @@ describe("the environment", () => {
     expect(await load("{ port: 1 }", { PORT: "", DATABASE_URL: " " })).toMatchObject({ port: 1, database: null });
   });
 
+  it.each(["prod", "prodution", "Production"])(
+    "refuses NODE_ENV=%s, which would start a developer's service",
+    async (name) => {
+      expect(await refusal("{}", { NODE_ENV: name })).toContain(
+        `NODE_ENV: is ${name}, which svc does not know; did you mean production?`,
+      );
+      expect(await load("{}", { NODE_ENV: "staging" })).toMatchObject({ production: false });
+    },
+  );
+
   it("lets DATABASE_URL alone serve everything, and each purpose have its own", async () => {
     const purposes = ["url", "system", "queue", "auth", "admin", "replication"];
     const alone = Object.fromEntries(purposes.map((purpose) => [purpose, database]));

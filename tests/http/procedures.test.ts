@@ -230,9 +230,9 @@ describe("what cannot be called", () => {
   });
 
   test.for([
-    ["/api/query", "wire.aks", "Did you mean wire.ask?"],
+    ["/api/query", "wire.aks", 'Did you mean "wire.ask"?'],
     ["/api/query", "wire.echo", "wire.echo is a mutation: send it to /api/mutation."],
-    ["/api/query", "wire.hiden", "Did you mean wire.ask?"],
+    ["/api/query", "wire.hiden", 'There are: "wire.ask"'],
   ] as const)(
     "while developing, %s says of %s what was meant, and suggests nothing internal",
     async ([path, name, hint]) => {
