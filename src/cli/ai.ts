@@ -2,13 +2,11 @@
  * `svc ai usage`: model usage and cost per user and day, from the ledger.
  * Next hop: `sql/ai/list_usage.sql`.
  */
-
-import { cwdArgument, say } from "./command.ts";
+import { say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { withSystem } from "./inspect.ts";
-import { wholeNumber } from "./options.ts";
-import { print } from "./output.ts";
-import { table } from "./table.ts";
+import { systemCommand } from "./inspect.ts";
+import { number, text } from "./options.ts";
+import { printRows } from "./output.ts";
 
 interface UsageRow {
   day: string;
@@ -22,42 +20,35 @@ interface UsageRow {
   reserved: string;
 }
 
-const usage = defineCommand({
+const usage = systemCommand({
   description: "Usage and cost by day, user and model.",
   args: {
-    ...cwdArgument,
-    days: { type: "string", description: "How many days (UTC), including today. (Default: 7)", default: "7" },
-    user: { type: "string", description: "Only this user, by id or e-mail address. (Default: all)" },
-    model: { type: "string", description: "Only this model. (Default: all)" },
-    limit: { type: "string", description: "Rows at most. (Default: 100)", default: "100" },
+    days: number("How many days (UTC), including today.", { default: 7 }),
+    user: text("Only this user, by id or e-mail address. (Default: all)"),
+    model: text("Only this model. (Default: all)"),
+    limit: number("Rows at most.", { default: 100 }),
   },
-  run: ({ args }) => {
-    const [days, limit] = [wholeNumber("days", args.days), wholeNumber("limit", args.limit)];
-    return withSystem(args.cwd, async (pool) => {
-      const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
-      const { rows } = await pool.query<UsageRow>(text, [args.user ?? null, args.model ?? null, days, limit]);
-      const head = ["day (UTC)", "user", "model", "calls", "tokens in", "tokens out", "credits", "reserved"];
-      print(rows, () => table(head, rows.map(line)));
-      const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
-      say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
+  run: async (pool, { days, user, model, limit }) => {
+    const text = "select l.*, l.day::text as day from svc_private.list_usage($1, $2, $3, $4) l";
+    const { rows } = await pool.query<UsageRow>(text, [user, model, days, limit]);
+    printRows(rows, {
+      "day (UTC)": "day",
+      user: ({ email, user_id }) => email ?? user_id ?? "system",
+      model: "model",
+      calls: "calls",
+      "tokens in": "input_tokens",
+      "tokens out": "output_tokens",
+      credits: ({ charged }) => amount(charged),
+      reserved: ({ reserved }) => (Number(reserved) > 0 ? amount(reserved) : null),
     });
+    const sum = rows.reduce((total, row) => total + Number(row.charged), 0);
+    say(`${amount(String(sum))} credits in ${days === 1 ? "1 day" : `${days} days`}${more(rows.length, limit)}.`);
   },
 });
 
 export const command = defineCommand({
   subCommands: { usage },
 });
-
-const line = (row: UsageRow): string[] => [
-  row.day,
-  row.email ?? row.user_id ?? "system",
-  row.model,
-  row.calls,
-  row.input_tokens,
-  row.output_tokens,
-  amount(row.charged),
-  Number(row.reserved) > 0 ? amount(row.reserved) : "-",
-];
 
 /** Rounded, without binary fractions. */
 const amount = (credits: string) => String(Number(Number(credits).toFixed(6)));

@@ -3,14 +3,13 @@ import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { writeAiModule } from "../codegen/ai-module.ts";
 import { codegen } from "../codegen/codegen.ts";
-import { cwdArgument, readConfig } from "./command.ts";
+import { readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";
 
 export const command = defineCommand({
-  args: cwdArgument,
-  run: async ({ args }) => {
-    const config = await readConfig(args.cwd);
+  run: async ({ cwd }) => {
+    const config = await readConfig(cwd);
     const first = [...(await writeAuthSchema(config)), ...(await writeAiModule(config))]; // the application may import them
     const done = [
       ...first.map((file) => `wrote ${file}`),

@@ -5,19 +5,16 @@ import { type OpenOptions, openCluster } from "../cluster/open-cluster.ts";
 import type { Cluster } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { ConfigError, loadConfig } from "../config/load-config.ts";
+import { type Arguments, type Definition, defineCommand, type Values } from "./define.ts";
+import { flag } from "./options.ts";
 import { say } from "./output.ts";
+import { platformRoot } from "./platform.ts";
 
 export { say } from "./output.ts";
 export { platformRoot } from "./platform.ts";
 
-export const cwdArgument = {
-  cwd: { type: "string", description: "The application's folder. (Default: here)", default: "." },
-} as const;
-
-/** For commands that run until they are stopped. */
-export const logArgument = {
-  json: { type: "boolean", description: "The log as JSON lines, also in a terminal." },
-} as const;
+/** `--json` of commands that run until they are stopped. */
+export const logAsJson = flag("The log as JSON lines, also in a terminal.");
 
 /** The variable by which `svc dev` marks its service. */
 export const developing = "SVC_DEVELOPING";
@@ -67,3 +64,25 @@ export async function withDatabase(
     await cluster.stop();
   }
 }
+
+/** The files of svc and the application, and a database that may have them. */
+export const targetOf = ({ cwd }: EffectiveConfig, adminUrl: string) => ({
+  adminUrl,
+  platform: platformRoot,
+  application: cwd,
+});
+
+/** A command that works on the database as its administrator. */
+export const adminCommand = <A extends Arguments = Record<never, never>>(
+  definition: Pick<Definition, "description"> & {
+    args?: A;
+    run: (cluster: Cluster, args: Values<A>, config: EffectiveConfig) => Promise<void>;
+  },
+): Definition =>
+  defineCommand({
+    ...definition,
+    run: async (args: Values<A>) => {
+      const config = await readConfig(args.cwd);
+      await withDatabase(config, { logins: "admin" }, (cluster) => definition.run(cluster, args, config));
+    },
+  });

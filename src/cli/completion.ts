@@ -76,6 +76,7 @@ ${all
 const command = (svc: Definition, name: string, write: (all: readonly Completed[]) => string) =>
   defineCommand({
     description: `Print the completion script for ${name}.`,
+    anywhere: true,
     run: async () => {
       const script = write(await commands(svc));
       print({ shell: name, script }, () => script);

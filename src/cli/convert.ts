@@ -9,14 +9,13 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { flag, word } from "./options.ts";
 import { during, print, printError } from "./output.ts";
 
 export const command = defineCommand({
-  args: {
-    file: { type: "positional", description: "The document.", required: true },
-    json: { type: "boolean", description: "Print the whole result as JSON. (Default: Markdown alone)" },
-  },
-  run: async ({ args }) => {
+  anywhere: true,
+  args: { file: word("The document."), json: flag("Print the whole result as JSON. (Default: Markdown alone)") },
+  run: async (args) => {
     try {
       const bytes = await read(args.file);
       const result = await during("Converting", () => convertDocument(bytes, { filename: basename(args.file) }));

@@ -22,34 +22,33 @@ import { createLog } from "../telemetry/log.ts";
 import { exportRows, type Format, formats, isFormat } from "../transfer/export-rows.ts";
 import { type ImportSource, importBatch, openFile, type Refused } from "../transfer/import-batch.ts";
 import { type FilePlace, readRecords } from "../transfer/records.ts";
-import { cwdArgument, readConfig, say, withDatabase } from "./command.ts";
+import { readConfig, say, withDatabase } from "./command.ts";
 import { defineCommand, type Values } from "./define.ts";
 import { commandPool, findUser } from "./inspect.ts";
-import { json, oneOf, wholeNumber } from "./options.ts";
+import { choice, json, number, text, word } from "./options.ts";
 import { conclude, counter } from "./output.ts";
 import { stopSignal } from "./signal.ts";
 
 const common = {
-  ...cwdArgument,
-  resource: { type: "positional", description: "The prefix of a createCrud, such as expenses.", required: true },
-  as: { type: "string", description: "Only as this user: an id or an e-mail address. Required.", required: true },
-  format: { type: "string", description: "csv or ndjson. (Default: by the file's name)" },
-} as const;
+  resource: word("The prefix of a createCrud, such as expenses."),
+  as: text("Only as this user: an id or an e-mail address. Required.", { required: true }),
+  format: text("csv or ndjson. (Default: by the file's name)"),
+};
 
 const exportCommand = defineCommand({
   description: "Write every row that a user may see to a file.",
   args: {
     ...common,
-    output: { type: "string", description: "The file. (Default: standard output, as CSV)" },
-    filters: { type: "string", description: 'As in a list, in JSON: \'{"status":"open"}\'. (Default: every row)' },
+    output: text("The file. (Default: standard output, as CSV)"),
+    filters: json('As in a list, in JSON: \'{"status":"open"}\'. (Default: every row)', '{"status":"open"}'),
   },
-  run: ({ args }) =>
+  run: (args) =>
     withUser(args, async ({ crud, transaction }) => {
       const format = formatOf(args.format, args.output ?? "rows.csv");
       if (args.output !== undefined && existsSync(args.output)) {
         throw new DefinitionError(`${args.output} exists already.`, { hint: "Remove it, or name another file." });
       }
-      const filters = args.filters === undefined ? {} : { filters: json("filters", args.filters, '{"status":"open"}') };
+      const filters = args.filters === undefined ? {} : { filters: args.filters };
       const reading = transaction("read");
       const stop =
         args.output === undefined ? undefined : stopSignal(new DefinitionError("Interrupted. No file was written."));
@@ -84,17 +83,17 @@ const exportCommand = defineCommand({
 
 const importArguments = {
   ...common,
-  file: { type: "positional", description: "A CSV or NDJSON file.", required: true },
-  mode: { type: "string", description: "insert or upsert.", default: "insert" },
-  by: { type: "string", description: "Only with --mode upsert: the key's columns, joined by commas." },
-  "from-line": { type: "string", description: "The line at which a stopped import continues.", default: "1" },
-  refused: { type: "string", description: "A file for the refused rows. (Default: <file>.refused.csv)" },
-} as const;
+  file: word("A CSV or NDJSON file."),
+  mode: choice(["insert", "upsert"], "insert or upsert.", { default: "insert" }),
+  by: text("Only with --mode upsert: the key's columns, joined by commas."),
+  "from-line": number("The line at which a stopped import continues.", { default: 1 }),
+  refused: text("A file for the refused rows. (Default: <file>.refused.csv)"),
+};
 
 const importCommand = defineCommand({
   description: "Write the rows of a file as a user. Rows that are refused are listed.",
   args: importArguments,
-  run: ({ args }) => withUser(args, (user) => importFile(user, args)),
+  run: (args) => withUser(args, (user) => importFile(user, args)),
 });
 
 export const command = defineCommand({
@@ -105,10 +104,8 @@ async function importFile(
   { app, crud, transaction, note }: AsUser,
   options: Values<typeof importArguments>,
 ): Promise<void> {
-  const { file } = options;
+  const { file, mode, "from-line": fromLine } = options;
   const format = formatOf(options.format, file);
-  const mode = oneOf("mode", options.mode, ["insert", "upsert"]) ?? "insert";
-  const fromLine = wholeNumber("from-line", options["from-line"]);
   const by = options.by?.split(",");
   checkKey(crud, mode, by);
   const { size } = await stat(file).catch(() => {

@@ -9,9 +9,10 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { Observations } from "../telemetry/observations.ts";
 import { endBeside, startBeside } from "./beside.ts";
-import { cwdArgument, logArgument, openDatabase, readConfig, say } from "./command.ts";
+import { logAsJson, openDatabase, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { DevServer, prepare, Spare } from "./dev-processes.ts";
+import { flag, text } from "./options.ts";
 import { nextSignal } from "./signal.ts";
 import { studioBesideDev } from "./studio.ts";
 import { describeTaken, nextFree } from "./taken-port.ts";
@@ -20,19 +21,11 @@ import { watchApplication } from "./watch.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    with: {
-      type: "string",
-      description: "A command to run alongside, such as the frontend's dev server. (Default: none)",
-    },
-    types: {
-      type: "boolean",
-      description: "Do not check types beside it, where there are TypeScript and a tsconfig.json.",
-      default: true,
-    },
-    ...logArgument,
+    with: text("A command to run alongside, such as the frontend's dev server. (Default: none)"),
+    types: flag("Do not check types beside it, where there are TypeScript and a tsconfig.json.", { default: true }),
+    json: logAsJson,
   },
-  run: async ({ args: { cwd, with: companion, types, json } }) => {
+  run: async ({ cwd, with: companion, types, json }) => {
     const environment = { ...process.env }; // without .env, which each process reads again
     const config = await readConfig(cwd);
     const page = companion ? pagePort(config) : undefined;

@@ -14,7 +14,7 @@ import { describeClosedFolder, describeMissingFolder } from "../storage/missing-
 import { createDriver } from "../storage/storage.ts";
 import { createLog } from "../telemetry/log.ts";
 import { missingReceivers, remedy } from "../webhooks/receivers.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig } from "./command.ts";
+import { openDatabase, readConfig, targetOf } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import {
   examineConnections,
@@ -29,15 +29,13 @@ import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { examineCollation, examineOldTransactions, examineSchema, examineTriggers } from "./doctor-schema.ts";
 import { examineKept, examineRoles, examineWork } from "./doctor-work.ts";
 import { explain } from "./explain.ts";
+import { flag } from "./options.ts";
 import { during, print } from "./output.ts";
 import { about, paint } from "./table.ts";
 
 export const command = defineCommand({
-  args: {
-    ...cwdArgument,
-    verbose: { type: "boolean", description: "Also print the configuration in effect and the checks that passed." },
-  },
-  run: ({ args }) => examine(args.cwd, args.verbose),
+  args: { verbose: flag("Also print the configuration in effect and the checks that passed.") },
+  run: ({ cwd, verbose }) => examine(cwd, verbose),
 });
 
 async function examine(cwd: string, verbose: boolean): Promise<void> {
@@ -66,7 +64,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       cluster.vector ? "ok" : "advice",
       cluster.vector ? `pgvector ${cluster.vector}` : "pgvector is missing: everything works but vector search.",
     );
-    const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+    const target = targetOf(config, cluster.urls.admin);
     const vanished = await findVanished(target);
     if (vanished.length > 0) report.note("wrong", describeVanished(vanished));
     const pending = await pendingMigrations(target);

@@ -2,29 +2,27 @@
  * `svc dry-run NAME`: runs a query or mutation as a user and rolls it back.
  * Next hop: `src/service/dry-run.ts`.
  */
-
-import { text } from "node:stream/consumers";
+import * as consumers from "node:stream/consumers";
 import { loadApp } from "../app/load-app.ts";
 import { type DryRun, dryRun } from "../service/dry-run.ts";
 import { createLog } from "../telemetry/log.ts";
-import { cwdArgument, readConfig, withDatabase } from "./command.ts";
+import { readConfig, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { commandPool, findUser, requireMigrated } from "./inspect.ts";
-import { json } from "./options.ts";
+import { parseJson, text, word } from "./options.ts";
 import { print } from "./output.ts";
 import { readSecrets } from "./read-secrets.ts";
 import { printable } from "./table.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    name: { type: "positional", description: "The procedure's name, such as tasks.create.", required: true },
-    as: { type: "string", description: "Id or e-mail address of a user. (Default: not signed in)" },
-    input: { type: "string", description: "The arguments as JSON; - reads them from standard input. (Default: none)" },
+    name: word("The procedure's name, such as tasks.create."),
+    as: text("Id or e-mail address of a user. (Default: not signed in)"),
+    input: text("The arguments as JSON; - reads them from standard input. (Default: none)"),
   },
-  run: async ({ args }) => {
-    const given = args.input === "-" ? await text(process.stdin) : args.input;
-    const input = json("input", given, '{"title":"Write docs"}');
+  run: async (args) => {
+    const given = args.input === "-" ? await consumers.text(process.stdin) : args.input;
+    const input = given === undefined ? undefined : parseJson("input", given, '{"title":"Write docs"}');
     const config = await readConfig(args.cwd);
     const app = await loadApp(config);
     await withDatabase(config, { logins: "serving" }, async ({ urls }) => {

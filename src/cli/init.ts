@@ -8,6 +8,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/pro
 import { basename, delimiter, join, relative, resolve } from "node:path";
 import { ask } from "./ask.ts";
 import { defineCommand } from "./define.ts";
+import { flag, optionalWord, text } from "./options.ts";
 import { conclude, printError, say } from "./output.ts";
 import { platformRoot } from "./platform.ts";
 import { version } from "./version.ts";
@@ -31,25 +32,16 @@ const templates: Readonly<Record<string, Template>> = {
 };
 
 export const command = defineCommand({
+  anywhere: true,
   args: {
-    folder: {
-      type: "positional",
-      description: "Where to make it; its last part is the name. (Default: it asks)",
-      required: false,
-    },
-    template: {
-      type: "string",
-      description: `What the page is made with: ${Object.keys(templates).join(", ")}. (Default: plain)`,
-      default: "plain",
-    },
-    install: { type: "boolean", description: "Leave its packages to `npm install`.", default: true },
-    packages: {
-      type: "string",
-      description:
-        "A folder with svc's packages as .tgz, to take them from. (Default: the registry's; in a clone of svc, what npm run pack has made)",
-    },
+    folder: optionalWord("Where to make it; its last part is the name. (Default: it asks)"),
+    template: text(`What the page is made with: ${Object.keys(templates).join(", ")}.`, { default: "plain" }),
+    install: flag("Leave its packages to `npm install`.", { default: true }),
+    packages: text(
+      "A folder with svc's packages as .tgz, to take them from. (Default: the registry's; in a clone of svc, what npm run pack has made)",
+    ),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     try {
       await init(args.folder ?? (await askForFolder()), args);
     } catch (error) {

@@ -7,6 +7,7 @@ import pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { readConfig, withDatabase } from "./command.ts";
+import { type Arguments, type Definition, defineCommand, type Values } from "./define.ts";
 import { output } from "./output.ts";
 import { stopSignal } from "./signal.ts";
 import { printable } from "./table.ts";
@@ -24,25 +25,41 @@ export function commandPool(connectionString: string, name: string, max = 1): pg
 }
 
 /**
- * Connects as svc_system, which bypasses row-level security, while `work` runs.
- *
- * @param cwd the application's folder
- * @throws DefinitionError when the database lacks svc's schemas
+ * A command that works as svc_system, which bypasses row-level security. It throws a DefinitionError when the database
+ * lacks svc's schemas.
  */
-export async function withSystem(
-  cwd: string,
-  work: (pool: pg.Pool, config: EffectiveConfig) => Promise<void>,
-): Promise<void> {
-  const config = await readConfig(cwd);
-  await withDatabase(config, { logins: "system" }, async ({ urls }) => {
-    const pool = commandPool(urls.system, "svc command", 2);
-    try {
-      await requireMigrated(pool);
-      await work(pool, config);
-    } finally {
-      await pool.end();
-    }
+export const systemCommand = <A extends Arguments = Record<never, never>>(
+  definition: Pick<Definition, "description"> & {
+    args?: A;
+    run: (pool: pg.Pool, args: Values<A>, config: EffectiveConfig) => Promise<unknown>;
+  },
+): Definition =>
+  defineCommand({
+    ...definition,
+    run: async (args: Values<A>) => {
+      const config = await readConfig(args.cwd);
+      await withDatabase(config, { logins: "system" }, async ({ urls }) => {
+        const pool = commandPool(urls.system, "svc command", 2);
+        try {
+          await requireMigrated(pool);
+          await definition.run(pool, args, config);
+        } finally {
+          await pool.end();
+        }
+      });
+    },
   });
+
+/** @param name of a function of `sql/` @returns its rows */
+export async function rowsOf<Row extends object>(pool: pg.Pool, name: string, ...values: unknown[]): Promise<Row[]> {
+  const places = values.map((_, index) => `$${index + 1}`);
+  return (await pool.query<Row>(`select * from svc_private.${name}(${places})`, values)).rows;
+}
+
+/** @param name of a function of `sql/` that returns one value */
+export async function resultOf<Value>(pool: pg.Pool, name: string, ...values: unknown[]): Promise<Value> {
+  const [row] = await rowsOf<Record<string, Value>>(pool, name, ...values);
+  return Object.values(row ?? {})[0] as Value;
 }
 
 /** @throws DefinitionError when the database lacks svc's schemas */

@@ -3,12 +3,10 @@
  * Next hop: `sql/studio/list_all_api_keys.sql`, `sql/studio/act_revoke_api_keys.sql`.
  */
 import { DefinitionError } from "../kit/definition-error.ts";
-import { cwdArgument } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { findUser, withSystem } from "./inspect.ts";
-import { limitArgument, wholeNumber } from "./options.ts";
-import { conclude, print } from "./output.ts";
-import { table, time } from "./table.ts";
+import { findUser, resultOf, rowsOf, systemCommand } from "./inspect.ts";
+import { limit, optionalWord, text } from "./options.ts";
+import { conclude, printRows } from "./output.ts";
 
 interface Key {
   id: string;
@@ -23,61 +21,37 @@ interface Key {
   last_used_at: Date | null;
 }
 
-const list = defineCommand({
+const list = systemCommand({
   description: "List API keys, the newest first. The keys themselves are stored nowhere.",
-  args: {
-    ...cwdArgument,
-    user: { type: "string", description: "Only of the user with this id or address. (Default: all)" },
-    ...limitArgument,
-  },
-  run: async ({ args }) => {
-    const limit = wholeNumber("limit", args.limit);
-    await withSystem(args.cwd, async (pool) => {
-      if (args.user !== undefined) await findUser(pool, args.user, "--user");
-      const text = "select * from svc_private.list_all_api_keys($1, $2)";
-      const { rows } = await pool.query<Key>(text, [args.user ?? null, limit]);
-      const head = ["id", "user", "name", "key", "scopes", "last used (UTC)", "expires (UTC)"];
-      print(rows, () => table(head, rows.map(line)));
+  args: { user: text("Only of the user with this id or address. (Default: all)"), limit },
+  run: async (pool, { user, limit }) => {
+    if (user !== undefined) await findUser(pool, user, "--user");
+    printRows(await rowsOf<Key>(pool, "list_all_api_keys", user, limit), {
+      id: "id",
+      user: "email",
+      name: "name",
+      key: ({ start }) => `${start}…`,
+      scopes: ({ scopes }) => scopes.join(" "),
+      "last used (UTC)": ({ last_used_at }) => last_used_at ?? "never",
+      "expires (UTC)": "expires_at",
     });
   },
 });
 
-const line = ({ id, email, name, start, scopes, last_used_at, expires_at }: Key) => [
-  id,
-  email,
-  name,
-  `${start}…`,
-  scopes.join(" "),
-  last_used_at ? time(last_used_at) : "never",
-  time(expires_at),
-];
-
-const revoke = defineCommand({
+const revoke = systemCommand({
   description: "Revoke an API key, or all of a user. Calls, sockets and streams by it end within a second.",
   args: {
-    ...cwdArgument,
-    id: {
-      type: "positional",
-      description: "The key's id, as svc keys list shows it. (Default: --user names the keys)",
-      required: false,
-    },
-    user: {
-      type: "string",
-      description: "Only without an id: all keys of the user with this id or address. (Default: one key)",
-    },
+    id: optionalWord("The key's id, as svc keys list shows it. (Default: --user names the keys)"),
+    user: text("Only without an id: all keys of the user with this id or address. (Default: one key)"),
   },
-  run: async ({ args }) => {
-    if ((args.id === undefined) === (args.user === undefined)) {
+  run: async (pool, { id, user }) => {
+    if ((id === undefined) === (user === undefined)) {
       throw new DefinitionError("Name the id of a key, or a user.", { hint: "svc keys revoke ID, or --user ADDRESS" });
     }
-    await withSystem(args.cwd, async (pool) => {
-      if (args.user !== undefined) await findUser(pool, args.user, "--user");
-      const text = "select svc_private.act_revoke_api_keys($1, $2) as revoked";
-      const { rows } = await pool.query<{ revoked: number }>(text, [args.id ?? null, args.user ?? null]);
-      const revoked = rows[0]?.revoked ?? 0;
-      if (revoked === 0) throw new DefinitionError("There is no such API key.", { hint: "svc keys list shows them." });
-      conclude({ revoked }, `Revoked ${revoked} API ${revoked === 1 ? "key" : "keys"}.`);
-    });
+    if (user !== undefined) await findUser(pool, user, "--user");
+    const revoked = await resultOf<number>(pool, "act_revoke_api_keys", id, user);
+    if (revoked === 0) throw new DefinitionError("There is no such API key.", { hint: "svc keys list shows them." });
+    conclude({ revoked }, `Revoked ${revoked} API ${revoked === 1 ? "key" : "keys"}.`);
   },
 });
 

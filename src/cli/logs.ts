@@ -10,47 +10,33 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { formatEntry } from "../telemetry/pretty-log.ts";
 import { defineCommand } from "./define.ts";
 import { type Filter, follow, linesOf, parseLine, wanted } from "./log-lines.ts";
-import { oneOf, timeOf } from "./options.ts";
+import { choice, flag, moment, optionalWord, text } from "./options.ts";
 import { stopSignal } from "./signal.ts";
 import { printable } from "./table.ts";
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
 export const command = defineCommand({
+  anywhere: true,
   args: {
-    file: { type: "positional", description: "A file of JSON lines. (Default: standard input)", required: false },
-    follow: { type: "boolean", alias: "f", description: "Also show lines that are added to the file later." },
-    level: { type: "string", description: `The least level to show, of ${levels.join(", ")}. (Default: all)` },
-    request: { type: "string", description: "Only lines of the request with this id. (Default: all)" },
-    user: { type: "string", description: "Only lines of the user with this id. (Default: all)" },
-    operation: {
-      type: "string",
-      description: "Only of a procedure, route or kind of job; tasks.* matches by prefix. (Default: all)",
-    },
-    trace: { type: "string", description: "Only lines of the trace with this id. (Default: all)" },
-    job: { type: "string", description: "Only lines of the job with this id. (Default: all)" },
-    since: {
-      type: "string",
-      description:
-        'Only lines since a time: ISO 8601, in UTC without an offset, or how long ago, such as "10 minutes". (Default: the beginning)',
-    },
-    until: { type: "string", description: "Only lines up to a time, written the same way. (Default: the end)" },
-    json: { type: "boolean", description: "As JSON lines, for programs." },
+    file: optionalWord("A file of JSON lines. (Default: standard input)"),
+    follow: flag("Also show lines that are added to the file later.", { alias: "f" }),
+    level: choice(levels, `The least level to show, of ${levels.join(", ")}. (Default: all)`),
+    request: text("Only lines of the request with this id. (Default: all)"),
+    user: text("Only lines of the user with this id. (Default: all)"),
+    operation: text("Only of a procedure, route or kind of job; tasks.* matches by prefix. (Default: all)"),
+    trace: text("Only lines of the trace with this id. (Default: all)"),
+    job: text("Only lines of the job with this id. (Default: all)"),
+    since: moment(
+      'Only lines since a time: ISO 8601, in UTC without an offset, or how long ago, such as "10 minutes". (Default: the beginning)',
+    ),
+    until: moment("Only lines up to a time, written the same way. (Default: the end)"),
+    json: flag("As JSON lines, for programs."),
   },
-  run: async ({ args }) => {
-    const { file, request, user, operation, trace, job } = args;
-    const level = oneOf("level", args.level, levels);
-    const filter: Filter = {
-      level: level === null ? undefined : (levels.indexOf(level) + 1) * 10,
-      request,
-      user,
-      operation,
-      trace,
-      job,
-      since: timeOf("since", args.since),
-      until: timeOf("until", args.until),
-    };
-    await show(await source(file, args.follow), filter, args.json);
+  run: async ({ file, follow, json, level, request, user, operation, trace, job, since, until }) => {
+    const least = level === undefined ? undefined : (levels.indexOf(level) + 1) * 10;
+    const filter: Filter = { level: least, request, user, operation, trace, job, since, until };
+    await show(await source(file, follow), filter, json);
   },
 });
 

@@ -10,8 +10,9 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { requirePackages } from "../kit/optional-packages.ts";
 import type { Tools } from "../studio/panel.ts";
 import { agentAccess, describeAccess } from "./agent-access.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, say } from "./command.ts";
+import { openDatabase, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { flag } from "./options.ts";
 import { output, print } from "./output.ts";
 import { nextSignal } from "./signal.ts";
 import { requireStudioUrls, runCommand, usualPort } from "./studio.ts";
@@ -19,17 +20,10 @@ import { version } from "./version.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    http: {
-      type: "boolean",
-      description: "Print how an agent asks the Studio of svc dev over HTTP, and end. The first time, make its secret.",
-    },
-    json: {
-      type: "boolean",
-      description: "With --http, print JSON. Otherwise it changes nothing: the protocol is JSON.",
-    },
+    http: flag("Print how an agent asks the Studio of svc dev over HTTP, and end. The first time, make its secret."),
+    json: flag("With --http, print JSON. Otherwise it changes nothing: the protocol is JSON."),
   },
-  run: async ({ args: { cwd, http } }) => {
+  run: async ({ cwd, http }) => {
     if (http) return printAccess(cwd);
     const { protocol, giveBack } = takeOutput();
     try {

@@ -8,27 +8,19 @@ import { runningAddress } from "../cluster/open-cluster.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { generateMigration } from "../migrate/generate/schema-generate.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
-import { cwdArgument, platformRoot, readConfig, say } from "./command.ts";
+import { platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { flag, text, texts } from "./options.ts";
 import { conclude } from "./output.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    name: { type: "string", description: "Words for the file's name. (Default: what was changed)" },
-    rename: {
-      type: "string",
-      repeatable: true,
-      description: "old:new or table.old:table.new; may be repeated. (Default: nothing was renamed)",
-    },
-    drop: {
-      type: "string",
-      repeatable: true,
-      description: "A name that was dropped and not renamed; may be repeated. (Default: nothing)",
-    },
-    baseline: { type: "boolean", description: "Only write the snapshot: the migrations already match the schema." },
+    name: text("Words for the file's name. (Default: what was changed)"),
+    rename: texts("old:new or table.old:table.new; may be repeated. (Default: nothing was renamed)"),
+    drop: texts("A name that was dropped and not renamed; may be repeated. (Default: nothing)"),
+    baseline: flag("Only write the snapshot: the migrations already match the schema."),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     const config = await readConfig(args.cwd);
     const first = await writeAuthSchema(config); // the schema may import it
     await tellVanished(config);

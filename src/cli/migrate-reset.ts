@@ -4,21 +4,18 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { migrate } from "../migrate/migrate.ts";
 import { databaseName, dropAll } from "../migrate/migration-reset.ts";
 import { ask } from "./ask.ts";
-import { cwdArgument, platformRoot, readConfig, withDatabase } from "./command.ts";
+import { readConfig, targetOf, withDatabase } from "./command.ts";
 import { defineCommand } from "./define.ts";
+import { flag, text } from "./options.ts";
 import { conclude, during } from "./output.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    yes: { type: "boolean", description: "Do not ask." },
-    force: { type: "boolean", description: "Also with DATABASE_URL or in production; needs --database." },
-    database: {
-      type: "string",
-      description: "The name of the database that may be emptied, with --force. (Default: none)",
-    },
+    yes: flag("Do not ask."),
+    force: flag("Also with DATABASE_URL or in production; needs --database."),
+    database: text("The name of the database that may be emptied, with --force. (Default: none)"),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     const config = await readConfig(args.cwd);
     refuseElsewhere(config, args.force && Boolean(args.database));
     refuseWithoutAnswer(args.yes);
@@ -31,7 +28,7 @@ export const command = defineCommand({
       if (!args.yes && !(await isConfirmed(name))) return conclude({ emptied: null }, "Nothing was done.");
       const applied = await during("Emptying the database and migrating it", async () => {
         await dropAll(adminUrl);
-        return migrate({ adminUrl, platform: platformRoot, application: config.cwd });
+        return migrate(targetOf(config, adminUrl));
       });
       conclude({ emptied: name, applied }, `Emptied ${name}, and applied ${applied.length} files.`);
     });

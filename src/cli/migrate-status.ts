@@ -5,36 +5,31 @@
 import { compareFiles, refusedFor } from "../migrate/ledger.ts";
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
-import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "./command.ts";
-import { defineCommand } from "./define.ts";
+import { adminCommand, say, targetOf } from "./command.ts";
+import { flag } from "./options.ts";
 import { output, print } from "./output.ts";
-import { paint, table, time } from "./table.ts";
+import { type Columns, paint, tableOf } from "./table.ts";
 
-export const command = defineCommand({
-  args: {
-    ...cwdArgument,
-    verbose: { type: "boolean", description: "List the platform's applied files, too." },
-  },
-  run: async ({ args }) => {
-    const config = await readConfig(args.cwd);
-    await withDatabase(config, { logins: "admin" }, async (cluster) => {
-      const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-      const files = (await migrationStatus(target)).toSorted((a, b) => rank(a) - rank(b));
-      const listed = args.verbose ? files : files.filter((file) => file.state !== "applied" || !isPlatform(file));
-      const rows = listed.map(({ state, appliedAt, path }) => [
-        paint(state, colours[state]),
-        time(appliedAt ?? null),
-        path,
-      ]);
-      print(files, () => table(["state", "applied at (UTC)", "file"], rows));
-      const isRefused = config.production && refusedFor(await compareFiles(target)).length > 0;
-      say(summary(files, isRefused));
-      const hidden = files.length - listed.length;
-      if (hidden > 0 && !output.json) say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
-      if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
-    });
+export const command = adminCommand({
+  args: { verbose: flag("List the platform's applied files, too.") },
+  run: async (cluster, { verbose }, config) => {
+    const target = targetOf(config, cluster.urls.admin);
+    const files = (await migrationStatus(target)).toSorted((a, b) => rank(a) - rank(b));
+    const listed = verbose ? files : files.filter((file) => file.state !== "applied" || !isPlatform(file));
+    print(files, () => tableOf(columns, listed));
+    const isRefused = config.production && refusedFor(await compareFiles(target)).length > 0;
+    say(summary(files, isRefused));
+    const hidden = files.length - listed.length;
+    if (hidden > 0 && !output.json) say(`Not listed: ${hidden} applied files of the platform; --verbose lists them.`);
+    if (files.some(({ state }) => state !== "applied")) process.exitCode = 1;
   },
 });
+
+const columns: Columns<FileStatus> = {
+  state: ({ state }) => paint(state, colours[state]),
+  "applied at (UTC)": "appliedAt",
+  file: "path",
+};
 
 const isPlatform = ({ path }: FileStatus) => path.startsWith("platform/");
 

@@ -3,7 +3,7 @@
  * --json, standard output holds one JSON document; commands that run until they are stopped print one document a line.
  */
 
-import { printable } from "./table.ts";
+import { type Columns, printable, tableOf } from "./table.ts";
 
 /** One process runs one command. The parser sets it. */
 export const output = { json: false };
@@ -18,6 +18,10 @@ export function print(value: unknown, text: () => string): void {
   if (output.json) printJson(value);
   else process.stdout.write(printable(text()));
 }
+
+/** A result that is a list. */
+export const printRows = <Row>(rows: readonly Row[], columns: Columns<Row>): void =>
+  print(rows, () => tableOf(columns, rows));
 
 /** A result that is said. @param value the result for --json */
 export function conclude(value: unknown, ...lines: readonly string[]): void {

@@ -6,10 +6,12 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { byNearness } from "../kit/nearest.ts";
 import type { Arguments, Definition } from "./define.ts";
 import { examples, exitCodes, pageOf } from "./manual.ts";
+import { flag, text } from "./options.ts";
 import { output } from "./output.ts";
 
 /** Every command has it. */
-const json = { type: "boolean", description: "The result as JSON, for programs." } as const;
+const json = flag("The result as JSON, for programs.");
+const cwd = text("The application's folder. (Default: here)", { default: "." });
 
 /**
  * A command with its subcommands. The files of those that the words do not name are not read: for --help of the whole,
@@ -35,16 +37,18 @@ export async function makeCommand(
     .addHelpText("after", () => afterHelp(command, path));
   const { subCommands, run } = definition;
   if (!subCommands) {
-    const args = { ...definition.args, json: definition.args?.json ?? json };
+    const args = { ...(!definition.anywhere && { cwd }), ...definition.args, json: definition.args?.json ?? json };
     addArguments(command, args);
     command.action(async () => {
-      const values = valuesOf(command, args);
-      output.json = values.json === true;
+      const given = command.optsWithGlobals();
+      // A group takes --cwd for all its commands; a few have none.
+      if (given.cwd !== undefined && definition.anywhere) command.error("error: unknown option '--cwd'");
+      output.json = given.json === true;
       try {
-        await run?.({ args: values });
+        await run?.(valuesOf(command, args));
       } catch (error) {
         const { printFailure } = await import("./explain.ts");
-        await printFailure(error, String(values.cwd ?? "."));
+        await printFailure(error, given.cwd ?? ".");
       }
     });
     return command;
@@ -77,13 +81,13 @@ function refuseWords(usual: Command, group: Command): void {
 
 function addArguments(command: Command, args: Arguments): void {
   for (const [key, one] of Object.entries(args)) {
-    if (one.type === "positional") {
+    if (one.kind === "word") {
       const word = one.repeatable ? `${key}...` : key;
       command.argument(one.required ? `<${word}>` : `[${word}]`, one.description);
       continue;
     }
     const short = one.alias ? `-${one.alias}, ` : "";
-    if (one.type === "boolean") {
+    if (one.kind === "flag") {
       const [shown, hidden] = one.default ? [`--no-${key}`, `--${key}`] : [`${short}--${key}`, `--no-${key}`];
       command.addOption(new Option(shown, one.description)).addOption(new Option(hidden).hideHelp());
       continue;
@@ -102,17 +106,15 @@ function addArguments(command: Command, args: Arguments): void {
   }
 }
 
-/** The values by the declared names, with defaults. */
+/** The values by the declared names, with defaults. @throws DefinitionError */
 function valuesOf(command: Command, args: Arguments): Record<string, unknown> {
   const given = command.optsWithGlobals();
-  // A group takes --cwd for all its commands; a few have none.
-  if (given.cwd !== undefined && !("cwd" in args)) command.error("error: unknown option '--cwd'");
   const words = [...command.processedArgs];
   return Object.fromEntries(
     Object.entries(args).map(([key, one]) => {
-      if (one.type === "positional") return [key, words.shift()];
-      const value = given[new Option(`--${key}`).attributeName()];
-      return [key, value ?? one.default ?? (one.type === "boolean" ? false : one.repeatable ? [] : undefined)];
+      const written = one.kind === "word" ? words.shift() : given[new Option(`--${key}`).attributeName()];
+      const value = written ?? one.default ?? (one.kind === "flag" ? false : one.repeatable ? [] : undefined);
+      return [key, one.read && typeof value === "string" ? one.read(value, key) : value];
     }),
   );
 }

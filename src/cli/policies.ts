@@ -6,38 +6,28 @@ import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Access, oneLine, wordsOf } from "../postgres/access-rules.ts";
 import { callersOf, type DatabaseFunction, listFunctions } from "../postgres/functions.ts";
-import { cwdArgument } from "./command.ts";
-import { defineCommand } from "./define.ts";
-import { withSystem } from "./inspect.ts";
+import { rowsOf, systemCommand } from "./inspect.ts";
+import { flag, optionalWord } from "./options.ts";
 import { print } from "./output.ts";
 import { paint } from "./table.ts";
 
-export const command = defineCommand({
+export const command = systemCommand({
   args: {
-    ...cwdArgument,
-    table: {
-      type: "positional",
-      description: "Only this table or view. (Default: the application's)",
-      required: false,
-    },
-    all: { type: "boolean", description: "The platform's tables, or functions, too." },
-    functions: {
-      type: "boolean",
-      description: "What requests may execute, and what runs with its owner's rights, and why.",
-    },
+    table: optionalWord("Only this table or view. (Default: the application's)"),
+    all: flag("The platform's tables, or functions, too."),
+    functions: flag("What requests may execute, and what runs with its owner's rights, and why."),
   },
-  run: ({ args }) =>
-    withSystem(args.cwd, async (pool) => {
-      if (args.functions) {
-        const functions = (await listFunctions(pool)).filter(({ is_platform }) => args.all || !is_platform);
-        print(functions, () => functions.map(describeFunction).join(""));
-        return;
-      }
-      const access = await listAccess(pool, args.table ?? null);
-      const shown = access.filter(({ is_platform }) => args.all || args.table || !is_platform);
-      const tables = Map.groupBy(shown, ({ name }) => name);
-      print(shown, () => [...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
-    }),
+  run: async (pool, args) => {
+    if (args.functions) {
+      const functions = (await listFunctions(pool)).filter(({ is_platform }) => args.all || !is_platform);
+      print(functions, () => functions.map(describeFunction).join(""));
+      return;
+    }
+    const access = await listAccess(pool, args.table ?? null);
+    const shown = access.filter(({ is_platform }) => args.all || args.table || !is_platform);
+    const tables = Map.groupBy(shown, ({ name }) => name);
+    print(shown, () => [...tables].map(([name, rows]) => describe(name, rows)).join("\n"));
+  },
 });
 
 function describeFunction(one: DatabaseFunction): string {
@@ -52,7 +42,7 @@ function describeFunction(one: DatabaseFunction): string {
 export async function listAccess(pool: pg.Pool, table: string | null): Promise<Access[]> {
   const found = await pool.query("select to_regclass($1)::oid as oid", [table]);
   const oid = found.rows[0].oid;
-  const { rows } = await pool.query<Access>("select * from svc_private.list_access_rules($1)", [oid]);
+  const rows = await rowsOf<Access>(pool, "list_access_rules", oid);
   if (table === null || (oid !== null && rows.length > 0)) return rows;
   throw new DefinitionError(`There is no table or view ${table}.`, {
     hint: "Name it as in SQL: tasks, or schema.tasks.",

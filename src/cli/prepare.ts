@@ -13,17 +13,15 @@ import { migrate } from "../migrate/migrate.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
-import { cwdArgument, isDeveloping, platformRoot, readConfig, say, withDatabase } from "./command.ts";
+import { isDeveloping, readConfig, say, targetOf, withDatabase } from "./command.ts";
 import { describe, type Finding, findings, newFindings } from "./db/lint.ts";
 import { defineCommand } from "./define.ts";
+import { flag } from "./options.ts";
 import { conclude, during } from "./output.ts";
 
 export const command = defineCommand({
-  args: {
-    ...cwdArgument,
-    quick: { type: "boolean", description: "Skip the migration when every file of the application has been applied." },
-  },
-  run: async ({ args: { cwd, quick } }) => {
+  args: { quick: flag("Skip the migration when every file of the application has been applied.") },
+  run: async ({ cwd, quick }) => {
     const config = await readConfig(cwd);
     const changes: string[] = [];
     const report = (line: string) => {
@@ -42,7 +40,7 @@ export const command = defineCommand({
     const generated = await generateMigration(config, { renames: [], drops: [], careful: true });
     for (const file of generated) report(`wrote ${file}`);
     await withDatabase(config, {}, async (cluster) => {
-      const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
+      const target = targetOf(config, cluster.urls.admin);
       if (quick && changes.length === 0) {
         const own = await migrationStatus({ ...target, only: "application" });
         if (own.every(({ state }) => state === "applied")) return done([], []);

@@ -5,12 +5,11 @@
  */
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { cwdArgument, say } from "./command.ts";
-import { defineCommand } from "./define.ts";
-import { findUser, withSystem } from "./inspect.ts";
-import { oneOf, wholeNumber } from "./options.ts";
+import { say } from "./command.ts";
+import { findUser, rowsOf, systemCommand } from "./inspect.ts";
+import { choice, flag, number, text, word } from "./options.ts";
 import { conclude, output } from "./output.ts";
-import { printable, table } from "./table.ts";
+import { type Columns, printable, tableOf } from "./table.ts";
 
 interface Found {
   row_id: string;
@@ -36,60 +35,50 @@ interface Declared {
   always: string | null;
 }
 
-export const command = defineCommand({
+export const command = systemCommand({
   args: {
-    table: { type: "positional", description: "A searchable table, by its name in the database.", required: true },
-    query: { type: "positional", description: "What to look for.", required: true },
-    ...cwdArgument,
-    corpus: { type: "string", description: "The collection. (Default: default)", default: "default" },
-    visibility: {
-      type: "string",
-      description: "private, shared or public. (Default: the table's fixed visibility, else public)",
-    },
-    user: {
-      type: "string",
-      description: "Who searches, by id or e-mail address; required for private and shared. (Default: nobody)",
-    },
-    fields: { type: "string", description: "Columns, separated by commas. (Default: all that are declared)" },
-    limit: { type: "string", description: "Rows at most. (Default: 10)", default: "10" },
-    prefix: { type: "boolean", description: "The last word also finds what begins with it." },
-    explain: { type: "boolean", description: "Show what each term adds to each score." },
+    table: word("A searchable table, by its name in the database."),
+    query: word("What to look for."),
+    corpus: text("The collection.", { default: "default" }),
+    visibility: choice(
+      ["private", "shared", "public"],
+      "private, shared or public. (Default: the table's fixed visibility, else public)",
+    ),
+    user: text("Who searches, by id or e-mail address; required for private and shared. (Default: nobody)"),
+    fields: text("Columns, separated by commas. (Default: all that are declared)"),
+    limit: number("Rows at most.", { default: 10, most: 100 }),
+    prefix: flag("The last word also finds what begins with it."),
+    explain: flag("Show what each term adds to each score."),
   },
-  run: async ({ args }) => {
-    const limit = wholeNumber("limit", args.limit, 1, 100);
-    const visibilityAsked = oneOf("visibility", args.visibility, ["private", "shared", "public"]);
-    await withSystem(args.cwd, async (pool) => {
-      const declared = await tableOf(
-        pool,
-        args.table,
-        args.fields?.split(",").map((field) => field.trim()),
-      );
-      const visibility = visibilityOf(declared, visibilityAsked, args.user);
-      const user = args.user === undefined ? null : await findUser(pool, args.user, "--user");
-      const asked = [declared.name, declared.fields, args.query, args.corpus, visibility, user];
-      const found = await find(pool, asked, limit, args.prefix);
-      const addends = args.explain ? await explain(pool, asked, args.prefix, found) : [];
-      const ofRow = (id: string) => addends.filter(({ row_id }) => row_id === id);
-      conclude(
-        found.map(({ row_id: id, score }) => ({ id, score, ...(args.explain && { terms: ofRow(id) }) })),
-        ...(found.length === 0
-          ? [`Nothing found in the corpus "${args.corpus}" with the visibility "${visibility}".`]
-          : []),
-        ...found.map(({ row_id, score }) => `${score.toFixed(4)}  ${row_id}`),
-      );
-      if (output.json || !args.explain || found.length === 0) return;
-      for (const { row_id, score } of found) {
-        process.stdout.write(`\n${printable(row_id)}: ${score.toFixed(4)}\n${table(head, ofRow(row_id).map(line))}`);
-      }
-      say("\nadds = in query × idf × tf / (tf + norm); norm = k1 × (1 - b + b × length / average).");
-    });
+  run: async (pool, args) => {
+    const fields = args.fields?.split(",").map((field) => field.trim());
+    const declared = await declaredTable(pool, args.table, fields);
+    const visibility = visibilityOf(declared, args.visibility, args.user);
+    const user = args.user === undefined ? null : await findUser(pool, args.user, "--user");
+    const asked = [declared.name, declared.fields, args.query, args.corpus, visibility, user];
+    const found = await find(pool, asked, args.limit, args.prefix);
+    const rows = found.map(({ row_id }) => row_id);
+    const addends = args.explain ? await rowsOf<Addend>(pool, "explain_match", ...asked, args.prefix, rows) : [];
+    const ofRow = (id: string) => addends.filter(({ row_id }) => row_id === id);
+    conclude(
+      found.map(({ row_id: id, score }) => ({ id, score, ...(args.explain && { terms: ofRow(id) }) })),
+      ...(found.length === 0
+        ? [`Nothing found in the corpus "${args.corpus}" with the visibility "${visibility}".`]
+        : []),
+      ...found.map(({ row_id, score }) => `${score.toFixed(4)}  ${row_id}`),
+    );
+    if (output.json || !args.explain || found.length === 0) return;
+    for (const { row_id, score } of found) {
+      process.stdout.write(`\n${printable(row_id)}: ${score.toFixed(4)}\n${tableOf(columns, ofRow(row_id))}`);
+    }
+    say("\nadds = in query × idf × tf / (tf + norm); norm = k1 × (1 - b + b × length / average).");
   },
 });
 
 /** The requested visibility; when the table has only one for all rows, that one. */
-function visibilityOf(declared: Declared, asked: string | null, user: string | undefined): string {
+function visibilityOf(declared: Declared, asked: string | undefined, user: string | undefined): string {
   const { name, always } = declared;
-  if (always !== null && asked !== null && asked !== always) {
+  if (always !== null && asked !== undefined && asked !== always) {
     throw new DefinitionError(`All rows of ${plain(name)} are ${always}: do not pass --visibility.`);
   }
   const visibility = asked ?? always ?? "public";
@@ -103,7 +92,7 @@ function visibilityOf(declared: Declared, asked: string | null, user: string | u
 
 const plain = (quoted: string) => quoted.replaceAll('"', "");
 
-async function tableOf(pool: pg.Pool, name: string, chosen: string[] | undefined): Promise<Declared> {
+async function declaredTable(pool: pg.Pool, name: string, chosen: string[] | undefined): Promise<Declared> {
   const { rows } = await pool.query<Declared>("select name, fields, always from svc_private.list_searchable()");
   const found = rows.find((row) =>
     [row.name, plain(row.name), plain(row.name).replace(/^public\./, "")].includes(name),
@@ -121,7 +110,7 @@ async function tableOf(pool: pg.Pool, name: string, chosen: string[] | undefined
   return { ...found, fields: chosen ?? found.fields };
 }
 
-/** @param asked the first six arguments of `find_matches` and `explain_match` */
+/** @param asked the first six arguments of `find_matches` */
 async function find(pool: pg.Pool, asked: unknown[], limit: number, prefix: boolean): Promise<Found[]> {
   const { rows } = await pool.query<Found>(
     `select row_id, score
@@ -131,21 +120,14 @@ async function find(pool: pg.Pool, asked: unknown[], limit: number, prefix: bool
   return rows;
 }
 
-async function explain(pool: pg.Pool, asked: unknown[], prefix: boolean, found: Found[]): Promise<Addend[]> {
-  const text = "select * from svc_private.explain_match($1, $2, $3, $4, $5, $6, $7, $8)";
-  return (await pool.query<Addend>(text, [...asked, prefix, found.map(({ row_id }) => row_id)])).rows;
-}
-
-const head = ["term", "in query", "in rows", "idf", "tf", "length", "average", "norm", "adds"];
-
-const line = (row: Addend): string[] => [
-  row.term,
-  row.n,
-  `${row.holding} of ${row.documents}`,
-  row.idf.toFixed(4),
-  row.tf,
-  row.length,
-  row.average.toFixed(1),
-  row.norm.toFixed(4),
-  row.contribution.toFixed(4),
-];
+const columns: Columns<Addend> = {
+  term: "term",
+  "in query": "n",
+  "in rows": ({ holding, documents }) => `${holding} of ${documents}`,
+  idf: ({ idf }) => idf.toFixed(4),
+  tf: "tf",
+  length: "length",
+  average: ({ average }) => average.toFixed(1),
+  norm: ({ norm }) => norm.toFixed(4),
+  adds: ({ contribution }) => contribution.toFixed(4),
+};

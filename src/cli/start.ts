@@ -16,17 +16,9 @@ import { createLog } from "../telemetry/log.ts";
 import type { Observed } from "../telemetry/observations.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
-import {
-  cwdArgument,
-  isDeveloping,
-  isPart,
-  logArgument,
-  openDatabase,
-  platformRoot,
-  readConfig,
-  say,
-} from "./command.ts";
+import { isDeveloping, isPart, logAsJson, openDatabase, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand, type Values } from "./define.ts";
+import { flag, text } from "./options.ts";
 import { during } from "./output.ts";
 import { refusePending } from "./pending.ts";
 import { processLog } from "./process-log.ts";
@@ -35,19 +27,15 @@ import { showFailure } from "./show-failure.ts";
 import { nextSignal } from "./signal.ts";
 
 const startArguments = {
-  ...cwdArgument,
-  "allow-drift": { type: "boolean", description: "Serve although generated SQL differs." },
-  processes: {
-    type: "string",
-    description: "Serve with this many processes on one port; auto: one for each core. (Default: this process alone)",
-  },
-  "with-worker": { type: "boolean", description: "Run jobs in this process too." },
-  ...logArgument,
-} as const;
+  "allow-drift": flag("Serve although generated SQL differs."),
+  processes: text("Serve with this many processes on one port; auto: one for each core. (Default: this process alone)"),
+  "with-worker": flag("Run jobs in this process too."),
+  json: logAsJson,
+};
 
 export const command = defineCommand({
   args: startArguments,
-  run: ({ args }) => (args.processes === undefined ? serve(args) : serveTogether(args, args.processes)),
+  run: (args) => (args.processes === undefined ? serve(args) : serveTogether(args, args.processes)),
 });
 
 type Options = Omit<Values<typeof startArguments>, "processes">;

@@ -12,9 +12,9 @@ import { SvcError } from "../kit/svc-error.ts";
 import type { Studio } from "../studio/open-studio.ts";
 import type { Observations } from "../telemetry/observations.ts";
 import { agentAccess, describeAccess } from "./agent-access.ts";
-import { cwdArgument, openDatabase, platformRoot, readConfig, say } from "./command.ts";
+import { openDatabase, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { portNumber } from "./options.ts";
+import { flag, number, portRange } from "./options.ts";
 import { output } from "./output.ts";
 import { nextSignal } from "./signal.ts";
 import { version } from "./version.ts";
@@ -23,16 +23,14 @@ export const usualPort = 4001;
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    port: { type: "string", description: `TCP port; 0 takes any free one. (Default: ${usualPort})` },
-    mcp: { type: "boolean", description: "Answer coding agents too, with a secret that is printed and ends with it." },
+    port: number("TCP port; 0 takes any free one.", { default: usualPort, ...portRange }),
+    mcp: flag("Answer coding agents too, with a secret that is printed and ends with it."),
   },
-  run: ({ args }) => serve(args.cwd, args.port, args.mcp),
+  run: ({ cwd, port, mcp }) => serve(cwd, port, mcp),
 });
 
-async function serve(cwd: string, given: string | undefined, isForAgents: boolean): Promise<void> {
+async function serve(cwd: string, port: number, isForAgents: boolean): Promise<void> {
   if (isForAgents) requirePackages("mcp");
-  const port = given === undefined ? usualPort : portNumber("port", given);
   const config = await readConfig(cwd);
   const cluster = config.database ? undefined : await openDatabase(config, { logins: "serving" });
   try {

@@ -18,11 +18,32 @@ export function paint(text: string, colour: number): string {
   return !process.stdout.isTTY || process.env.NO_COLOR ? text : `\u001b[${colour}m${text}\u001b[39m`;
 }
 
-/** Prints properties, one per line. */
-export function details(rows: readonly (readonly [label: string, value: string])[]): string {
-  const width = Math.max(...rows.map(([label]) => label.length));
-  return rows.map(([label, value]) => `${label.padEnd(width)}  ${printable(value)}\n`).join("");
+/** Heads, and what stands below them: a property of the row, or a function of it. */
+export type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row: Row) => unknown)>>;
+
+export const cellsOf = <Row>(columns: Columns<Row>, row: Row): string[] =>
+  Object.values(columns).map((column) => cell(typeof column === "string" ? row[column] : column(row)));
+
+/** @see table */
+export const tableOf = <Row>(columns: Columns<Row>, rows: readonly Row[]): string =>
+  table(
+    Object.keys(columns),
+    rows.map((row) => cellsOf(columns, row)),
+  );
+
+/** As text; "-" for what is not there. */
+const cell = (value: unknown): string => (value instanceof Date ? time(value) : String(value ?? "-"));
+
+/** Properties, one per line. */
+export function details(properties: Readonly<Record<string, unknown>>): string {
+  const width = Math.max(...Object.keys(properties).map((label) => label.length));
+  return Object.entries(properties)
+    .map(([label, value]) => `${label.padEnd(width)}  ${printable(cell(value))}\n`)
+    .join("");
 }
+
+/** The first line of a message, shortened. */
+export const firstLine = (text: string | null | undefined): string => text?.split("\n", 1)[0]?.slice(0, 80) ?? "";
 
 /**
  * Removes control characters from foreign text, such as an error's message: a terminal would obey them, set the

@@ -2,7 +2,6 @@
  * `svc worker`: runs jobs until it receives a stop signal. Several workers can run at once; they share the queue.
  * Next hop: `workers/runner.ts`.
  */
-
 import { startWorker, type Worker } from "../../workers/runner.ts";
 import { loadApp } from "../app/load-app.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
@@ -11,9 +10,9 @@ import { returnMemory } from "../kit/return-memory.ts";
 import { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { openTracing } from "../telemetry/tracing.ts";
-import { cwdArgument, logArgument, openDatabase, platformRoot, readConfig, say } from "./command.ts";
+import { logAsJson, openDatabase, readConfig, say, targetOf } from "./command.ts";
 import { defineCommand } from "./define.ts";
-import { portNumber, wholeNumber } from "./options.ts";
+import { number, portRange, text } from "./options.ts";
 import { during } from "./output.ts";
 import { refusePending } from "./pending.ts";
 import { processLog } from "./process-log.ts";
@@ -24,17 +23,14 @@ import { serveWorkerMetrics } from "./worker-metrics.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    concurrency: { type: "string", description: "Jobs at a time. (Default: 4)", default: "4" },
-    queues: { type: "string", description: "Kinds of jobs to take, joined by commas. (Default: all)" },
-    "metrics-port": { type: "string", description: "A port for Prometheus metrics of jobs. (Default: none)" },
-    ...logArgument,
+    concurrency: number("Jobs at a time.", { default: 4, most: 200 }),
+    queues: text("Kinds of jobs to take, joined by commas. (Default: all)"),
+    "metrics-port": number("A port for Prometheus metrics of jobs. (Default: none)", portRange),
+    json: logAsJson,
   },
-  run: async ({ args: { cwd, "metrics-port": port, ...args } }) => {
-    const concurrency = wholeNumber("concurrency", args.concurrency, 1, 200);
+  run: async ({ cwd, concurrency, "metrics-port": port, ...args }) => {
     const queues = args.queues?.split(",");
     const metrics = port === undefined ? undefined : new JobMetrics();
-    const metricsPort = portNumber("metrics-port", port ?? "0");
     const config = await readConfig(cwd);
     const app = await during("Loading the application", () => loadApp(config));
     const cluster = await openDatabase(config, { logins: "serving" });
@@ -42,15 +38,15 @@ export const command = defineCommand({
     let told: { url: string; close(): void } | undefined;
     let worker: Worker | undefined;
     try {
-      await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
+      await refusePending(targetOf(config, cluster.urls.system));
       const secrets = await readSecrets(config);
       tracing = await openTracing(config.otel);
       const log = processLog(config, args.json, tracing !== undefined);
-      if (metrics) {
+      if (metrics && port !== undefined) {
         // Before the first job: a worker that cannot be observed as asked takes none.
         const access = { token: config.metricsToken, open: !config.production };
         const checkHost = createHostCheck({ ...config, origins: [] });
-        told = await serveWorkerMetrics(metricsPort, metrics, access, config.host, checkHost).catch(explainPort);
+        told = await serveWorkerMetrics(port, metrics, access, config.host, checkHost).catch(explainPort);
       }
       worker = startWorker({
         app,

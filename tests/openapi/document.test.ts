@@ -184,7 +184,7 @@ test("svc openapi writes the same, without a database", async () => {
   const folder = await mkdtemp(join(tmpdir(), "svc-openapi-"));
   const out = join(folder, "openapi.json");
   vi.stubEnv("DATABASE_URL", "postgres://nobody:x@127.0.0.1:1/none");
-  await openapi.run?.({ args: { cwd: join(root, "tests/fixture"), out } });
+  await openapi.run?.({ cwd: join(root, "tests/fixture"), out });
   vi.unstubAllEnvs();
   const written = JSON.parse(await readFile(out, "utf8"));
   await rm(folder, { recursive: true });

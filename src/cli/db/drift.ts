@@ -6,31 +6,22 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Difference, findDrift } from "../../migrate/drift.ts";
 import { migrationStatus } from "../../migrate/migration-status.ts";
 import { explainVanished, vanishedOf } from "../../migrate/vanished.ts";
-import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "../command.ts";
-import { defineCommand } from "../define.ts";
+import { adminCommand, say, targetOf } from "../command.ts";
+import { flag } from "../options.ts";
 import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
-export const command = defineCommand({
-  args: {
-    ...cwdArgument,
-    json: {
-      type: "boolean",
-      description: "A JSON array of {state, object, kind, part, expected, found, remedy}.",
-    },
-  },
-  run: async ({ args }) => {
-    const config = await readConfig(args.cwd);
-    await withDatabase(config, { logins: "admin" }, async (cluster) => {
-      const target = { adminUrl: cluster.urls.admin, platform: platformRoot, application: config.cwd };
-      await refuseUnapplied(target);
-      const differences = await during("Applying the files to an empty database, to compare", () =>
-        findDrift({ ...target, scratchUrl: config.database?.scratch ?? null }),
-      );
-      print(differences, () => differences.map(describe).join("\n"));
-      say(summary(differences));
-      if (differences.length > 0) process.exitCode = 1;
-    });
+export const command = adminCommand({
+  args: { json: flag("A JSON array of {state, object, kind, part, expected, found, remedy}.") },
+  run: async (cluster, _, config) => {
+    const target = targetOf(config, cluster.urls.admin);
+    await refuseUnapplied(target);
+    const differences = await during("Applying the files to an empty database, to compare", () =>
+      findDrift({ ...target, scratchUrl: config.database?.scratch ?? null }),
+    );
+    print(differences, () => differences.map(describe).join("\n"));
+    say(summary(differences));
+    if (differences.length > 0) process.exitCode = 1;
   },
 });
 

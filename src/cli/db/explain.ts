@@ -6,51 +6,41 @@
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { withClient } from "../../postgres/with-client.ts";
-import { cwdArgument, readConfig, say, withDatabase } from "../command.ts";
+import { readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
-import { json, wholeNumber } from "../options.ts";
+import { flag, json, number, word } from "../options.ts";
 import { print } from "../output.ts";
 import { paint } from "../table.ts";
 import { explainGenerated, isGenerated } from "./explain-generated.ts";
 import { checkStatement, explainStatement } from "./explain-statement.ts";
-import { asArgument, identify } from "./identify.ts";
+import { as, identify } from "./identify.ts";
 import { describePlan, type Plan } from "./plan.ts";
 import { findInPlans, type PlanFinding } from "./plan-findings.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    statement: {
-      type: "positional",
-      description: "One statement, or a generated list or get, such as tasks.list.",
-      required: true,
-    },
-    ...asArgument,
-    args: {
-      type: "string",
-      description: "JSON: an array of values for $1, $2 and so on; for a list or get, its input. (Default: none)",
-    },
-    analyze: { type: "boolean", description: "Run it to measure times, rows and buffers, then roll back." },
-    timeout: { type: "string", description: "Timeout in seconds. (Default: 60)", default: "60" },
-    json: { type: "boolean", description: "{as, analyzed, plans, findings} as JSON, for programs." },
+    statement: word("One statement, or a generated list or get, such as tasks.list."),
+    as,
+    args: json(
+      "JSON: an array of values for $1, $2 and so on; for a list or get, its input. (Default: none)",
+      '["open", 7]',
+    ),
+    analyze: flag("Run it to measure times, rows and buffers, then roll back."),
+    timeout: number("Timeout in seconds.", { default: 60 }),
+    json: flag("{as, analyzed, plans, findings} as JSON, for programs."),
   },
-  run: async ({ args }) => {
-    const question = {
-      statement: args.statement,
-      args: json("args", args.args, '["open", 7]'),
-      analyze: args.analyze,
-      timeoutSeconds: wholeNumber("timeout", args.timeout),
-    };
-    if (!isGenerated(question.statement)) checkStatement(question.statement);
-    await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
-      const { url, settings, who } = await identify(cluster.urls, args.as, application);
-      const asked = { ...question, settings };
-      const plans = isGenerated(question.statement)
-        ? await connected(cluster.urls.admin, (client) => explainGenerated(client, asked))
+  run: async ({ cwd, as, statement, args, analyze, timeout }) => {
+    const isCall = isGenerated(statement);
+    if (!isCall) checkStatement(statement);
+    await withDatabase(await readConfig(cwd), { logins: "serving" }, async ({ urls }) => {
+      const { url, settings, who } = await identify(urls, as, application);
+      const asked = { statement, args, analyze, timeoutSeconds: timeout, settings };
+      const plans = isCall
+        ? await connected(urls.admin, (client) => explainGenerated(client, asked))
         : [await connected(url, (client) => explainStatement(client, asked))];
-      const findings = await connected(cluster.urls.system, (client) => findInPlans(plans, client));
+      const findings = await connected(urls.system, (client) => findInPlans(plans, client));
       say(`As ${who}.`);
-      const value = { as: who, analyzed: args.analyze, plans, findings };
+      const value = { as: who, analyzed: analyze, plans, findings };
       print(value, () => `${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
     });
   },

@@ -1,12 +1,8 @@
 /** Login and settings with which `svc db psql --as` and `svc db explain --as` act as a user. */
 import { commandPool, findUser } from "../inspect.ts";
+import { text } from "../options.ts";
 
-export const asArgument = {
-  as: {
-    type: "string",
-    description: 'Id or e-mail address of a user, or "system", which sees all rows. (Default: not signed in)',
-  },
-} as const;
+export const as = text('Id or e-mail address of a user, or "system", which sees all rows. (Default: not signed in)');
 
 export interface Identified {
   url: string;

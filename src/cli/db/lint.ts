@@ -2,13 +2,11 @@
  * `svc db lint`: reports problems in the database's schema, policies and grants.
  * Next hop: `sql/lint/`, one view per rule; `sql/lint/lint_schema.sql` runs them.
  */
-
 import type pg from "pg";
 import { withClient } from "../../postgres/with-client.ts";
-import { cwdArgument, say } from "../command.ts";
-import { defineCommand } from "../define.ts";
-import { withSystem } from "../inspect.ts";
-import { oneOf } from "../options.ts";
+import { say } from "../command.ts";
+import { systemCommand } from "../inspect.ts";
+import { choice, flag } from "../options.ts";
 import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
@@ -24,28 +22,22 @@ const colours = { error: 31, warning: 33, info: 36 } as const;
 type Severity = keyof typeof colours;
 const severities = Object.keys(colours) as Severity[];
 
-export const command = defineCommand({
+export const command = systemCommand({
   args: {
-    ...cwdArgument,
-    level: {
-      type: "string",
-      description: `The lowest severity to list, of ${severities.join(", ")}. (Default: info)`,
+    level: choice<Severity>(severities, `The lowest severity to list, of ${severities.join(", ")}.`, {
       default: "info",
-    },
-    strict: { type: "boolean", description: "Exit code 1 for warnings too." },
-    json: { type: "boolean", description: "A JSON array of {severity, rule, name, problem, remedy}." },
+    }),
+    strict: flag("Exit code 1 for warnings too."),
+    json: flag("A JSON array of {severity, rule, name, problem, remedy}."),
   },
-  run: ({ args }) => {
-    const least = severities.indexOf(oneOf("level", args.level, severities) ?? "info");
-    return withSystem(args.cwd, async (pool) => {
-      const all = await during("Looking through the schema", () => lintSchema(pool));
-      const found = severities.flatMap((severity) => all.filter((finding) => finding.severity === severity));
-      const listed = found.filter(({ severity }) => severities.indexOf(severity) <= least);
-      print(listed, () => listed.map(describe).join("\n"));
-      say(summary(found));
-      const limit = args.strict ? ["error", "warning"] : ["error"];
-      if (found.some(({ severity }) => limit.includes(severity))) process.exitCode = 1;
-    });
+  run: async (pool, { level, strict }) => {
+    const all = await during("Looking through the schema", () => lintSchema(pool));
+    const found = severities.flatMap((severity) => all.filter((finding) => finding.severity === severity));
+    const listed = found.filter(({ severity }) => severities.indexOf(severity) <= severities.indexOf(level));
+    print(listed, () => listed.map(describe).join("\n"));
+    say(summary(found));
+    const limit = strict ? ["error", "warning"] : ["error"];
+    if (found.some(({ severity }) => limit.includes(severity))) process.exitCode = 1;
   },
 });
 

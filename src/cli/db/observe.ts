@@ -5,44 +5,38 @@
  */
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import { cwdArgument, say } from "../command.ts";
-import { defineCommand } from "../define.ts";
-import { withSystem } from "../inspect.ts";
-import { limitArgument, wholeNumber } from "../options.ts";
+import { say } from "../command.ts";
+import { systemCommand } from "../inspect.ts";
+import { limit } from "../options.ts";
 import { output, printJson } from "../output.ts";
 import { table, time } from "../table.ts";
 
 type Row = Record<string, unknown>;
 
-export const slow = defineCommand({
-  args: { ...cwdArgument, ...limitArgument },
-  run: ({ args }) => {
-    const limit = wholeNumber("limit", args.limit);
-    return withSystem(args.cwd, async (pool) => {
-      const rows = await ask(pool, "select * from svc_private.slow_statements($1)", [limit]);
-      if (output.json) return printJson(rows);
-      show(["calls", "total ms", "mean ms", "longest ms", "rows each", "hit %", "role", "statement"], rows);
-    });
+export const slow = systemCommand({
+  args: { limit },
+  run: async (pool, { limit }) => {
+    const rows = await ask(pool, "select * from svc_private.slow_statements($1)", [limit]);
+    if (output.json) return printJson(rows);
+    show(["calls", "total ms", "mean ms", "longest ms", "rows each", "hit %", "role", "statement"], rows);
   },
 });
 
-export const locks = defineCommand({
-  args: cwdArgument,
-  run: ({ args }) =>
-    withSystem(args.cwd, async (pool) => {
-      const blocked = await ask(pool, "select * from svc_private.ops_blocked");
-      const open = await ask(pool, "select * from svc_private.ops_vacuum_holders");
-      if (output.json) return printJson({ blocked, open });
-      const heads = new Set(blocked.map(({ head }) => head));
-      for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
-      if (blocked.length === 0) process.stdout.write("No session waits for a lock.\n");
-      if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
-      else {
-        process.stdout.write("\nTransactions that stay open:\n");
-        const head = ["pid", "role", "application", "state", "open s", "in state s", "holds back", "last statement"];
-        show([...head, "to end it"], open);
-      }
-    }),
+export const locks = systemCommand({
+  run: async (pool) => {
+    const blocked = await ask(pool, "select * from svc_private.ops_blocked");
+    const open = await ask(pool, "select * from svc_private.ops_vacuum_holders");
+    if (output.json) return printJson({ blocked, open });
+    const heads = new Set(blocked.map(({ head }) => head));
+    for (const head of heads) process.stdout.write(chain(blocked.filter((row) => row.head === head)));
+    if (blocked.length === 0) process.stdout.write("No session waits for a lock.\n");
+    if (open.length === 0) process.stdout.write("No transaction has been open for more than five seconds.\n");
+    else {
+      process.stdout.write("\nTransactions that stay open:\n");
+      const head = ["pid", "role", "application", "state", "open s", "in state s", "holds back", "last statement"];
+      show([...head, "to end it"], open);
+    }
+  },
 });
 
 /** The sessions that wait for one session, directly or indirectly. */
@@ -60,24 +54,21 @@ function chain(rows: Row[]): string {
   return `${head}${waiting.join("")}  To end the first: ${end}\n`;
 }
 
-export const stats = defineCommand({
-  args: { ...cwdArgument, ...limitArgument },
-  run: ({ args }) => {
-    const limit = wholeNumber("limit", args.limit);
-    return withSystem(args.cwd, async (pool) => {
-      const [database] = await ask(pool, "select * from svc_private.ops_database");
-      const tables = await ask(pool, "select * from svc_private.ops_tables limit $1", [limit]);
-      const indexes = await ask(pool, "select * from svc_private.ops_indexes limit $1", [limit]);
-      const slots = await ask(pool, "select * from svc_private.ops_slots");
-      if (output.json) return printJson({ database, tables, indexes, slots });
-      say(describe(database ?? {}));
-      const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
-      show([...head, "by index", "rows each", "hit %"], tables);
-      if (indexes.length > 0) show(["\nindexes", "table", "index", "bytes", "why"], indexes);
-      if (slots.length > 0) {
-        show(["\nslot", "kind", "database", "temporary", "active", "reader", "log", "keeps"], slots);
-      }
-    });
+export const stats = systemCommand({
+  args: { limit },
+  run: async (pool, { limit }) => {
+    const [database] = await ask(pool, "select * from svc_private.ops_database");
+    const tables = await ask(pool, "select * from svc_private.ops_tables limit $1", [limit]);
+    const indexes = await ask(pool, "select * from svc_private.ops_indexes limit $1", [limit]);
+    const slots = await ask(pool, "select * from svc_private.ops_slots");
+    if (output.json) return printJson({ database, tables, indexes, slots });
+    say(describe(database ?? {}));
+    const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
+    show([...head, "by index", "rows each", "hit %"], tables);
+    if (indexes.length > 0) show(["\nindexes", "table", "index", "bytes", "why"], indexes);
+    if (slots.length > 0) {
+      show(["\nslot", "kind", "database", "temporary", "active", "reader", "log", "keeps"], slots);
+    }
   },
 });
 

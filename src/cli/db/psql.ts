@@ -5,26 +5,21 @@
 import { spawn } from "node:child_process";
 import { libpqTarget } from "../../cluster/libpq.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import { cwdArgument, readConfig, say, withDatabase } from "../command.ts";
+import { readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
-import { asArgument, identify } from "./identify.ts";
+import { flag, text, words } from "../options.ts";
+import { as, identify } from "./identify.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    ...asArgument,
-    command: { type: "string", alias: "c", description: "A statement to run. (Default: interactive)" },
-    file: { type: "string", alias: "f", description: "A file of statements to run. (Default: none)" },
-    passed: {
-      type: "positional",
-      description: "Arguments for psql, after --. (Default: none)",
-      required: false,
-      repeatable: true,
-    },
-    write: { type: "boolean", description: "Allow changes. (Default: transactions are read-only)" },
-    json: { type: "boolean", description: "The rows of the statement of --command as JSON." },
+    as,
+    command: text("A statement to run. (Default: interactive)", { alias: "c" }),
+    file: text("A file of statements to run. (Default: none)", { alias: "f" }),
+    passed: words("Arguments for psql, after --. (Default: none)"),
+    write: flag("Allow changes. (Default: transactions are read-only)"),
+    json: flag("The rows of the statement of --command as JSON."),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     if (args.passed.length > 0 && !process.argv.includes("--")) {
       throw new DefinitionError(`"${args.passed[0]}" is not an option.`, {
         hint: 'Write -c "select 1" to run a statement; put arguments for psql after --.',

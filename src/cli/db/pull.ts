@@ -18,25 +18,17 @@ import { type Catalog, readCatalog } from "../../migrate/pull/catalog.ts";
 import { leavingKeys, migrationText } from "../../migrate/pull/dump-text.ts";
 import { writeSchema } from "../../migrate/pull/write-schema.ts";
 import { withClient } from "../../postgres/with-client.ts";
-import { cwdArgument, readConfig } from "../command.ts";
+import { readConfig } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { texts, word } from "../options.ts";
 import { conclude, during } from "../output.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    url: {
-      type: "positional",
-      required: true,
-      description: "Address of the existing database, such as postgres://admin@old-host/shop.",
-    },
-    schema: {
-      type: "string",
-      repeatable: true,
-      description: "A schema with tables; may be repeated. (Default: public)",
-    },
+    url: word("Address of the existing database, such as postgres://admin@old-host/shop."),
+    schema: texts("A schema with tables; may be repeated. (Default: public)"),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     const config = await readConfig(args.cwd);
     const file = config.schema[0] as string;
     const place = relative(config.cwd, file);

@@ -6,21 +6,18 @@ import { checkBackup } from "../../backup/check.ts";
 import { BackupError } from "../../backup/error.ts";
 import { restoreBackup } from "../../backup/restore.ts";
 import { createDriver } from "../../storage/storage.ts";
-import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "../command.ts";
+import { platformRoot, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { flag, word } from "../options.ts";
 import { conclude, during } from "../output.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    folder: { type: "positional", description: "The backup's folder.", required: true },
-    force: { type: "boolean", description: "Replace a database that is not empty: all its rows are lost." },
-    "end-sessions": {
-      type: "boolean",
-      description: "Sign out all users. Otherwise sessions that ended after the backup are valid again.",
-    },
+    folder: word("The backup's folder."),
+    force: flag("Replace a database that is not empty: all its rows are lost."),
+    "end-sessions": flag("Sign out all users. Otherwise sessions that ended after the backup are valid again."),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
     if (problems.length > 0) {
       throw new BackupError(`This backup is damaged: ${problems[0]}. Nothing was done.`, {

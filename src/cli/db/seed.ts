@@ -7,19 +7,19 @@ import type { Seed } from "../../contract/seed.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { runSeed } from "../../service/seed.ts";
 import { createLog } from "../../telemetry/log.ts";
-import { cwdArgument, platformRoot, readConfig, withDatabase } from "../command.ts";
+import { readConfig, targetOf, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { flag, text } from "../options.ts";
 import { conclude, during } from "../output.ts";
 import { refusePending } from "../pending.ts";
 import { readSecrets } from "../read-secrets.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    file: { type: "string", description: "What to run. (Default: seed.ts in the backend's folder)" },
-    force: { type: "boolean", description: "Also in production." },
+    file: text("What to run. (Default: seed.ts in the backend's folder)"),
+    force: flag("Also in production."),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     const config = await readConfig(args.cwd);
     if (config.production && !args.force) {
       throw new DefinitionError("Seeding is refused: NODE_ENV is production. Nothing was done.", {
@@ -30,7 +30,7 @@ export const command = defineCommand({
     const seed = await loadSeed(file);
     const app = await loadApp(config);
     await withDatabase(config, { logins: "serving" }, async (cluster) => {
-      await refusePending({ adminUrl: cluster.urls.system, platform: platformRoot, application: config.cwd });
+      await refusePending(targetOf(config, cluster.urls.system));
       const secrets = await readSecrets(config);
       const log = createLog("warn", process.stderr);
       await during("Seeding", () => runSeed(seed, { app, config, urls: cluster.urls, secrets, log }));

@@ -5,20 +5,17 @@
 import { checkBackup } from "../../backup/check.ts";
 import { noteBackup } from "../../backup/note.ts";
 import { rehearseRestore } from "../../backup/rehearse.ts";
-import { cwdArgument, platformRoot, readConfig, say, withDatabase } from "../command.ts";
+import { platformRoot, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
+import { flag, word } from "../options.ts";
 import { conclude, during, print } from "../output.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    folder: { type: "positional", description: "The backup's folder.", required: true },
-    deep: {
-      type: "boolean",
-      description: "Also restore the database under a temporary name, compare every table's rows, and drop it again.",
-    },
+    folder: word("The backup's folder."),
+    deep: flag("Also restore the database under a temporary name, compare every table's rows, and drop it again."),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
     const { files, tables, takenAt } = manifest;
     const value = { takenAt, tables: tables.length, files, problems };

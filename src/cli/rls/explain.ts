@@ -9,25 +9,22 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import type { Access } from "../../postgres/access-rules.ts";
 import { type Identity, identityOfUser } from "../../postgres/identity.ts";
 import { type AsCaller, type Verdict, verdict } from "../../postgres/row-access.ts";
-import { cwdArgument, readConfig, withDatabase } from "../command.ts";
+import { readConfig, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
 import { commandPool, findUser, requireMigrated } from "../inspect.ts";
+import { text, word } from "../options.ts";
 import { print } from "../output.ts";
 import { listAccess } from "../policies.ts";
 import { paint } from "../table.ts";
 
 export const command = defineCommand({
   args: {
-    ...cwdArgument,
-    table: { type: "positional", description: "Its name as in SQL.", required: true },
-    as: { type: "string", description: "Id or e-mail address of a user. (Default: not signed in)" },
-    scopes: {
-      type: "string",
-      description: "Scopes of an API key by which the user calls, separated by commas. (Default: no key)",
-    },
-    row: { type: "string", description: "The row's primary key. (Default: counts the visible rows)" },
+    table: word("Its name as in SQL."),
+    as: text("Id or e-mail address of a user. (Default: not signed in)"),
+    scopes: text("Scopes of an API key by which the user calls, separated by commas. (Default: no key)"),
+    row: text("The row's primary key. (Default: counts the visible rows)"),
   },
-  run: async ({ args }) => {
+  run: async (args) => {
     await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async ({ urls }) => {
       const system = commandPool(urls.system, "svc rls explain");
       const request = commandPool(urls.request, "svc rls explain");
