@@ -5,7 +5,7 @@
  */
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import pg from "pg";
+import { withClient } from "../postgres/with-client.ts";
 import type { Manifest } from "./manifest.ts";
 
 /** @param folder of the backup @throws DatabaseError: the backup itself is complete, and only its line is missing */
@@ -15,23 +15,15 @@ export async function noteBackup(
   folder: string,
   { takenAt, tables, files, dump }: Manifest,
 ): Promise<void> {
-  const client = new pg.Client({
-    connectionString: adminUrl,
-    application_name: act === "db_backup" ? "svc db backup" : "svc db verify",
-  });
-  client.on("error", () => {}); // the query reports it
-  await client.connect();
-  try {
-    const details = {
-      folder: resolve(folder),
-      host: hostname(),
-      takenAt,
-      tables: tables.length,
-      files: files.count,
-      bytes: dump.size + files.bytes,
-    };
-    await client.query("select svc_private.note_act($1, $2, 'succeeded')", [act, details]);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  const details = {
+    folder: resolve(folder),
+    host: hostname(),
+    takenAt,
+    tables: tables.length,
+    files: files.count,
+    bytes: dump.size + files.bytes,
+  };
+  await withClient(adminUrl, act === "db_backup" ? "svc db backup" : "svc db verify", (client) =>
+    client.query("select svc_private.note_act($1, $2, 'succeeded')", [act, details]),
+  );
 }

@@ -28,10 +28,9 @@ export type Values<A> = { -readonly [Key in keyof A]: A[Key] extends Argument<in
 };
 
 /** A command whose file is read when it is named, or when its own --help is asked for. */
-interface InFile {
-  description: string;
-  file: () => Promise<{ command: Definition }>;
-}
+type InFile = ReturnType<typeof later>;
+
+export const later = (description: string, file: () => Promise<{ command: Definition }>) => ({ description, file });
 
 export interface Definition {
   /** For --help. `commands.ts` has that of a command in a file of its own. */

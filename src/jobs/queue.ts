@@ -13,10 +13,13 @@ const nested: Record<string, string> = {
 };
 
 /** The revision of the installed library. Another library version may need another number. */
-export const wantedQueueRevision = 20;
+const wantedRevision = 20;
+
+export const isQueueCurrent = async (client: pg.Client): Promise<boolean> =>
+  (await queueRevision(client)) >= wantedRevision;
 
 /** The newest revision in this database; 0 without a queue. */
-export async function queueRevision(client: pg.Client): Promise<number> {
+async function queueRevision(client: pg.Client): Promise<number> {
   const { rows } = await client.query("select to_regclass('graphile_worker.migrations') is not null as exists");
   if (!rows[0].exists) return 0;
   const latest = await client.query("select coalesce(max(id), 0)::integer as id from graphile_worker.migrations");
@@ -30,7 +33,7 @@ export async function queueRevision(client: pg.Client): Promise<number> {
  */
 export async function installQueue(client: pg.Client): Promise<number | null> {
   const before = await queueRevision(client);
-  if (before >= wantedQueueRevision) return null;
+  if (before >= wantedRevision) return null;
   // Imported on demand: the library is large, and most starts find nothing to do.
   const { Logger, runMigrations } = await import("graphile-worker");
   await client.query("set local role svc_owner");

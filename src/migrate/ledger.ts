@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
+import { isQueueCurrent } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 
@@ -85,17 +85,38 @@ export async function readLedger(client: pg.Client): Promise<Ledger> {
   };
 }
 
-/** The migration files, named as in the ledger. */
-export async function migrationNames(folders: Folders): Promise<Set<string>> {
-  const names = new Set<string>();
-  for (const { scope, folder } of scopes(folders)) {
-    for (const { path } of await readFolder(`${folder}/migrations`)) names.add(`${scope}/${path}`);
-  }
-  return names;
+/** A file of a scope, with its names. */
+export interface ScopeFile extends MigrationFile {
+  scope: Scope;
+  kind: "migrations" | "sql";
+  /** `scope/path`, as in the ledger. */
+  key: string;
+  /** `scope/migrations/path` or `scope/sql/path`. */
+  whole: string;
 }
 
-export const unknownMigrations = ({ migrations }: Ledger, names: ReadonlySet<string>): string[] =>
-  [...migrations.keys()].filter((name) => !names.has(name)).map((name) => name.replace("/", "/migrations/"));
+/** The files in the order in which they are applied: the platform's first, migrations before `sql/`. */
+export async function readFiles(
+  folders: Folders,
+  kinds: readonly ScopeFile["kind"][] = ["migrations", "sql"],
+  only?: Scope,
+): Promise<ScopeFile[]> {
+  const files: ScopeFile[] = [];
+  for (const { scope, folder } of scopes(folders)) {
+    for (const kind of only === undefined || only === scope ? kinds : []) {
+      for (const file of await readFolder(`${folder}/${kind}`)) {
+        files.push({ ...file, scope, kind, key: `${scope}/${file.path}`, whole: `${scope}/${kind}/${file.path}` });
+      }
+    }
+  }
+  return files;
+}
+
+/** Applied migrations without a file. */
+export function unknownMigrations({ migrations }: Ledger, files: readonly ScopeFile[]): string[] {
+  const names = new Set(files.filter(({ kind }) => kind === "migrations").map(({ key }) => key));
+  return [...migrations.keys()].filter((name) => !names.has(name)).map((name) => name.replace("/", "/migrations/"));
+}
 
 /** @param options.adminUrl any login that can read the ledger: the administrator's, or the system's */
 export async function compareFiles({ adminUrl, ...folders }: Folders & { adminUrl: string }): Promise<Comparison> {
@@ -104,19 +125,14 @@ export async function compareFiles({ adminUrl, ...folders }: Folders & { adminUr
 
 export async function compareLedger(client: pg.Client, folders: Folders): Promise<Comparison> {
   const ledger = await readLedger(client);
-  const pending: string[] = [];
-  const newer = unknownMigrations(ledger, await migrationNames(folders));
-  if ((await queueRevision(client)) < wantedQueueRevision) pending.push("platform/queue");
-  for (const { scope, folder } of scopes(folders)) {
-    for (const { path } of await readFolder(`${folder}/migrations`)) {
-      if (!ledger.migrations.has(`${scope}/${path}`)) pending.push(`${scope}/migrations/${path}`);
-    }
-    for (const { path, text } of await readFolder(`${folder}/sql`)) {
-      const key = `${scope}/${path}`;
-      const sum = checksum(text);
-      if (ledger.sql.get(key) === sum) continue;
-      (ledger.earlier.get(key)?.includes(sum) ? newer : pending).push(`${scope}/sql/${path}`);
-    }
+  const files = await readFiles(folders);
+  const pending = (await isQueueCurrent(client)) ? [] : ["platform/queue"];
+  const newer = unknownMigrations(ledger, files);
+  for (const { kind, key, whole, text } of files) {
+    const recorded = ledger[kind].get(key);
+    const sum = checksum(text);
+    if (kind === "migrations" ? recorded !== undefined : recorded === sum) continue;
+    (kind === "sql" && ledger.earlier.get(key)?.includes(sum) ? newer : pending).push(whole);
   }
   return { pending, newer };
 }
@@ -125,14 +141,10 @@ export async function compareLedger(client: pg.Client, folders: Folders): Promis
 export type Checksums = Record<"migrations" | "sql", ReadonlyMap<string, string>>;
 
 export async function readChecksums(folders: Folders): Promise<Checksums> {
-  const read = async (kind: keyof Checksums) => {
-    const sums = new Map<string, string>();
-    for (const { scope, folder } of scopes(folders)) {
-      for (const { path, text } of await readFolder(`${folder}/${kind}`)) sums.set(`${scope}/${path}`, checksum(text));
-    }
-    return sums;
-  };
-  return { migrations: await read("migrations"), sql: await read("sql") };
+  const files = await readFiles(folders);
+  const of = (wanted: keyof Checksums) =>
+    new Map(files.filter(({ kind }) => kind === wanted).map(({ key, text }) => [key, checksum(text)]));
+  return { migrations: of("migrations"), sql: of("sql") };
 }
 
 /** Whether a database has exactly these files, and none was edited since. */
@@ -141,11 +153,7 @@ export async function isCurrent(client: pg.Client, files: Checksums): Promise<bo
   const isSame = (applied: ReadonlyMap<string, string>, wanted: ReadonlyMap<string, string>) =>
     applied.size === wanted.size && [...wanted].every(([name, sum]) => applied.get(name) === sum);
   const there = new Map([...sql].filter(([, sum]) => sum !== "")); // the others were deleted
-  return (
-    isSame(migrations, files.migrations) &&
-    isSame(there, files.sql) &&
-    (await queueRevision(client)) === wantedQueueRevision
-  );
+  return isSame(migrations, files.migrations) && isSame(there, files.sql) && (await isQueueCurrent(client));
 }
 
 /** Pending files of the application and the platform. */

@@ -2,20 +2,9 @@
  * Lists applied and pending files, for `svc migrate status`. Changes nothing.
  * Next hop: `ledger.ts` reads what `migrate.ts` has recorded.
  */
-
-import { queueRevision, wantedQueueRevision } from "../jobs/queue.ts";
+import { isQueueCurrent } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
-import {
-  checksum,
-  type Folders,
-  isApplied,
-  type Ledger,
-  readLedger,
-  type Scope,
-  scopes,
-  unknownMigrations,
-} from "./ledger.ts";
-import { type MigrationFile, readFolder } from "./migration-files.ts";
+import { checksum, type Folders, isApplied, readFiles, readLedger, type Scope, unknownMigrations } from "./ledger.ts";
 
 export interface FileStatus {
   /**
@@ -32,11 +21,7 @@ export interface FileStatus {
   appliedAt: Date | null;
 }
 
-/**
- * The files of both scopes, in the order in which `svc migrate` lists them: platform first.
- *
- * @param options.only the files of one scope
- */
+/** The files of both scopes, the platform's first. @param options.only the files of one scope */
 export async function migrationStatus({
   adminUrl,
   only,
@@ -44,34 +29,21 @@ export async function migrationStatus({
 }: Folders & { adminUrl: string; only?: Scope }): Promise<FileStatus[]> {
   return withClient(adminUrl, "svc migrate status", async (client) => {
     const ledger = await readLedger(client);
-    const files: FileStatus[] = [];
-    if ((await queueRevision(client)) < wantedQueueRevision) {
-      files.push({ path: "platform/queue", state: "pending", appliedAt: null });
-    }
-    for (const { scope, folder } of scopes(folders)) {
-      if (only !== undefined && scope !== only) continue;
-      const statusOf = (kind: "migrations" | "sql", { path, text }: MigrationFile): FileStatus => {
-        const whole = `${scope}/${kind}/${path}`;
-        const recorded = ledger[kind].get(`${scope}/${path}`);
-        // A changed file of sql/ is applied again, a migration never is.
-        const [isSame, changed] =
-          kind === "sql"
-            ? [(sum: string) => sum === checksum(text), "pending" as const]
-            : [isApplied, "edited" as const];
-        const state = recorded === undefined ? "pending" : isSame(recorded, text) ? "applied" : changed;
-        return { path: whole, state, appliedAt: ledger.appliedAt.get(whole) ?? null };
-      };
-      const migrations = await readFolder(`${folder}/migrations`);
-      files.push(...migrations.map((file) => statusOf("migrations", file)), ...gone(scope, migrations, ledger));
-      files.push(...(await readFolder(`${folder}/sql`)).map((file) => statusOf("sql", file)));
-    }
-    return files;
+    const files = await readFiles(folders, undefined, only);
+    const status = (path: string, state: FileStatus["state"]): FileStatus => {
+      return { path, state, appliedAt: ledger.appliedAt.get(path) ?? null };
+    };
+    const there = files.map(({ kind, key, whole, text }) => {
+      const recorded = ledger[kind].get(key);
+      if (recorded === undefined) return status(whole, "pending");
+      // A changed file of sql/ is applied again, a migration never is.
+      if (kind === "sql") return status(whole, recorded === checksum(text) ? "applied" : "pending");
+      return status(whole, isApplied(recorded, text) ? "applied" : "edited");
+    });
+    const missing = unknownMigrations(ledger, files).filter(
+      (path) => only === undefined || path.startsWith(`${only}/`),
+    );
+    const queue = (await isQueueCurrent(client)) ? [] : [status("platform/queue", "pending")];
+    return [...queue, ...there, ...missing.map((path) => status(path, "missing"))];
   });
-}
-
-function gone(scope: string, files: MigrationFile[], ledger: Ledger): FileStatus[] {
-  const present = new Set(files.map(({ path }) => `${scope}/${path}`));
-  return unknownMigrations(ledger, present)
-    .filter((path) => path.startsWith(`${scope}/`))
-    .map((path) => ({ path, state: "missing", appliedAt: ledger.appliedAt.get(path) ?? null }));
 }

@@ -3,7 +3,7 @@
  * command that compares the two reports them in the same words.
  */
 import { withClient } from "../postgres/with-client.ts";
-import { type Folders, migrationNames, readLedger, unknownMigrations } from "./ledger.ts";
+import { type Folders, readFiles, readLedger, unknownMigrations } from "./ledger.ts";
 
 /** How long to wait for a database that may not answer, in milliseconds. */
 const patienceMs = 5_000;
@@ -13,7 +13,7 @@ export async function findVanished({ adminUrl, ...folders }: Folders & { adminUr
   return withClient(
     adminUrl,
     "svc migrate status",
-    async (client) => vanishedOf(unknownMigrations(await readLedger(client), await migrationNames(folders))),
+    async (client) => vanishedOf(unknownMigrations(await readLedger(client), await readFiles(folders, ["migrations"]))),
     { connectionTimeoutMillis: patienceMs },
   );
 }

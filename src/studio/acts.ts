@@ -9,10 +9,10 @@ import { ask, panel, type Tools } from "./panel.ts";
 
 interface Act<Input> {
   act: string;
-  /** Its arguments, in the order of the function's. */
-  values(input: Input, tools: Tools): unknown[] | Promise<unknown[]>;
   /** Why nothing was done; null for an act that was. */
   refusal(answer: unknown, input: Input): string | null;
+  /** Arguments of the function. */
+  values(input: Input, tools: Tools): unknown[] | Promise<unknown[]>;
 }
 
 const job = z.string().regex(/^\d{1,18}$/);
@@ -28,8 +28,9 @@ const ofWorkflow: Record<string, string> = {
 };
 const refusalOfRun = (answer: unknown) => (answer === "accepted" ? null : (ofWorkflow[String(answer)] ?? "Refused."));
 const member = { organization: text, user: text };
-const ofMember = ({ organization, user }: { organization: string; user: string }) => [organization, user];
-const isNoMember = (answer: unknown) => (answer ? null : "This is no member any more, or an owner already.");
+/** @param otherwise why nothing was done */
+const unless = (otherwise: string) => (answer: unknown) => (Number(answer) > 0 ? null : otherwise);
+const isNoMember = unless("This is no member any more, or an owner already.");
 const isGone = (answer: unknown, { id }: { id: string }) => (answer ? null : `Job ${id} is running, or is gone.`);
 
 /** As text; null is null. The database checks names and types (sql/studio/change_row.sql). */
@@ -42,82 +43,52 @@ const change = z.discriminatedUnion("command", [
   z.strictObject({ command: z.literal("delete"), table, key, was: cells }),
 ]);
 
+/** @param values (Default: the input, in the order of the shape) */
 const define = <Name extends string, Shape extends z.ZodRawShape>(
   act: Name,
   shape: Shape,
-  how: Omit<Act<z.output<z.ZodObject<Shape>>>, "act">,
-) => ({ input: z.strictObject({ act: z.literal(act), ...shape }), how: { act, ...how } as unknown as Act<never> });
+  refusal: Act<z.output<z.ZodObject<Shape>>>["refusal"],
+  values: Act<z.output<z.ZodObject<Shape>>>["values"] = (input) =>
+    Object.keys(shape).map((key) => (input as Record<string, unknown>)[key]),
+) => ({
+  input: z.strictObject({ act: z.literal(act), ...shape }),
+  how: { act, refusal, values } as unknown as Act<never>,
+});
 
 const acts = [
-  define("act_retry_job", { id: job }, { values: ({ id }) => [id], refusal: isGone }),
-  define("act_cancel_job", { id: job }, { values: ({ id }) => [id], refusal: isGone }),
-  define(
-    "act_retry_workflow",
-    { run, from: text.nullable() },
-    { values: (input) => [input.run, input.from], refusal: refusalOfRun },
+  define("act_retry_job", { id: job }, isGone),
+  define("act_cancel_job", { id: job }, isGone),
+  define("act_retry_workflow", { run, from: text.nullable() }, refusalOfRun),
+  define("act_cancel_workflow", { run }, refusalOfRun),
+  define("act_signal_workflow", { run, event: text, content: z.json() }, refusalOfRun, ({ run, event, content }) => [
+    run,
+    event,
+    JSON.stringify(content),
+  ]),
+  define("act_run_cron", { cron: text }, () => null, procedureOf),
+  define("act_pause_cron", { cron: text, paused: z.boolean() }, (answer, { cron, paused }) =>
+    answer ? null : `${cron} is ${paused ? "paused already" : "not paused"}, or no worker has registered it.`,
   ),
-  define("act_cancel_workflow", { run }, { values: (input) => [input.run], refusal: refusalOfRun }),
-  define(
-    "act_signal_workflow",
-    { run, event: text, content: z.json() },
-    { values: (input) => [input.run, input.event, JSON.stringify(input.content)], refusal: refusalOfRun },
-  ),
-  define("act_run_cron", { cron: text }, { values: procedureOf, refusal: () => null }),
-  define(
-    "act_pause_cron",
-    { cron: text, paused: z.boolean() },
-    {
-      values: (input) => [input.cron, input.paused],
-      refusal: (answer, { cron, paused }) =>
-        answer ? null : `${cron} is ${paused ? "paused already" : "not paused"}, or no worker has registered it.`,
-    },
-  ),
-  define(
-    "act_end_sessions",
-    { user: text, session: text.nullable() },
-    {
-      values: ({ user, session }) => [user, session],
-      refusal: (answer) => (Number(answer) > 0 ? null : "There is no such session any more."),
-    },
-  ),
-  define(
-    "act_verify_email",
-    { user: text },
-    {
-      values: ({ user }) => [user],
-      refusal: (answer) => (answer ? null : "The address is verified already, or the user is gone."),
-    },
-  ),
+  define("act_end_sessions", { user: text, session: text.nullable() }, unless("There is no such session any more.")),
+  define("act_verify_email", { user: text }, unless("The address is verified already, or the user is gone.")),
   define(
     "act_revoke_api_keys",
     { key: text.nullable(), user: text.nullable() },
-    {
-      values: ({ key, user }) => [key, user],
-      refusal: (answer) => (Number(answer) > 0 ? null : "There is no such API key any more."),
-    },
+    unless("There is no such API key any more."),
   ),
-  define("act_remove_member", member, { values: ofMember, refusal: isNoMember }),
-  define("act_make_owner", member, { values: ofMember, refusal: isNoMember }),
-  define(
-    "act_cancel_invitation",
-    { invitation: z.uuid() },
-    {
-      values: ({ invitation }) => [invitation],
-      refusal: (answer) => (answer ? null : "The invitation is not pending any more."),
-    },
-  ),
+  define("act_remove_member", member, isNoMember),
+  define("act_make_owner", member, isNoMember),
+  define("act_cancel_invitation", { invitation: z.uuid() }, unless("The invitation is not pending any more.")),
   define(
     "act_retry_deliveries",
     { id: z.uuid().nullable(), webhook: text.nullable() },
-    {
-      values: ({ id, webhook }) => [id, webhook],
-      refusal: (answer) => (Number(answer) > 0 ? null : "Nothing is dead of a webhook that still exists."),
-    },
+    unless("Nothing is dead of a webhook that still exists."),
   ),
   define(
     "act_change_rows",
     { as: viewer, changes: z.array(change).min(1).max(100) },
-    { values: ({ as, changes }) => [as, JSON.stringify(changes)], refusal: () => null },
+    () => null,
+    ({ as, changes }) => [as, JSON.stringify(changes)],
   ),
 ];
 

@@ -5,12 +5,12 @@
 import { z } from "zod";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { viewer } from "./data-panels.ts";
+import { most, pageOf } from "./pages.ts";
 import { panel } from "./panel.ts";
 import { columnsOf } from "./rows.ts";
 import { type Viewer, viewAs } from "./view.ts";
 
-/** Rows of a page, and characters of a value. */
-const most = 50;
+/** Characters of a value. */
 const shortValue = 400;
 
 const name = z.string().min(1).max(200);
@@ -49,7 +49,7 @@ export const auditPanels = {
       if (key && rowId === null) return { entries: [], next: null, row: null };
       const text = "select * from svc_private.studio_audit($1, $2, $3, $4)";
       const { rows } = await transaction.asLogin({ text }, [table, rowId, before, most + 1]);
-      const entries = rows.slice(0, most);
+      const { rows: entries, next } = pageOf(rows, ({ id }) => id);
       const { relation, audited } = entries[0] ?? {};
       const seen =
         rowId !== null && audited && (await selectsKey(transaction, relation, as))
@@ -58,7 +58,7 @@ export const auditPanels = {
       const changed = new Map(seen?.rows.map(({ id, changed }) => [id, changed]));
       return {
         entries: entries.map((entry: { id: string }) => ({ ...entry, changed: changed.get(entry.id) ?? null })),
-        next: rows.length > most ? entries.at(-1).id : null,
+        next,
         row: rowId,
       };
     }),
@@ -72,12 +72,8 @@ export const auditPanels = {
     const text = "select to_jsonb(d) as delivery from svc_private.studio_deliveries($1, $2, $3, $4, $5) d";
     const values = [state, webhook, before?.end ?? null, before?.sequence ?? null, most + 1];
     const found = (await ask(text, values)).map(({ delivery }) => delivery);
-    const rows = found.slice(0, most);
-    const last = rows.at(-1);
-    return {
-      deliveries: rows,
-      next: found.length > most ? { end: last.ended_at, sequence: String(last.sequence) } : null,
-    };
+    const { rows, next } = pageOf(found, (last) => ({ end: last.ended_at, sequence: String(last.sequence) }));
+    return { deliveries: rows, next };
   }),
 };
 

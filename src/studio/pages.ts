@@ -2,7 +2,14 @@
 import { z } from "zod";
 
 /** Rows of a page. */
-const most = 50;
+export const most = 50;
+
+/** @param found one row more than a page has, if there are more @param placeOf the place after which the next page begins */
+export function pageOf<Row, Place>(found: readonly Row[], placeOf: (last: Row) => Place) {
+  const rows = found.slice(0, most);
+  const last = rows.at(-1);
+  return { rows, next: found.length > most && last ? placeOf(last) : null };
+}
 
 /** The last row of a page: its time, to the microsecond, and its id. As text, so that an address can have it. */
 export const place = z
@@ -25,8 +32,5 @@ export async function newestFirst(
   { at = null, id = null }: { at?: string | null; id?: string | null },
   ask: (...last: [at: string | null, id: string | null, most: number]) => Promise<Timed[]>,
 ) {
-  const found = await ask(at, id, most + 1);
-  const rows = found.slice(0, most);
-  const last = rows.at(-1);
-  return { rows, next: found.length > most && last ? `${last.created_at} ${last.id}` : null };
+  return pageOf(await ask(at, id, most + 1), (last) => `${last.created_at} ${last.id}`);
 }

@@ -4,11 +4,8 @@
  */
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
-import { newestFirst, place } from "./pages.ts";
+import { most, newestFirst, pageOf, place } from "./pages.ts";
 import { panel, type Tools } from "./panel.ts";
-
-/** Rows of a page. */
-const most = 50;
 
 const text = z.string().max(200);
 const id = text.min(1);
@@ -32,8 +29,7 @@ export const peoplePanels = {
       ask("select * from svc_private.studio_people($1, $2, $3)", [search, after, most + 1]),
       findOrganizations(ask, "", null, null, 1),
     ]);
-    const people = found.slice(0, most);
-    const next = found.length > most ? people.at(-1).email : null;
+    const { rows: people, next } = pageOf(found, ({ email }) => email);
     return { people, next, hasOrganizations: organizations.length > 0 };
   }),
   addresses: panel(z.strictObject({ ids: z.array(id).max(1_000) }), ({ ids }, { ask }) =>
@@ -52,16 +48,13 @@ export const peoplePanels = {
   apiKeys: timed("studio_api_keys"),
   memberships: panel(z.strictObject({ of: id, after: text.nullable() }), async ({ of, after }, { ask }) => {
     const found = await ask("select * from svc_private.studio_memberships($1, $2, $3)", [of, after, most + 1]);
-    const rows = found.slice(0, most);
-    return { rows, next: found.length > most ? rows.at(-1).org_id : null };
+    return pageOf(found, ({ org_id }) => org_id);
   }),
   organizations: panel(
     z.strictObject({ search: text, after: z.strictObject({ name: text, id }).nullable() }),
     async ({ search, after }, { ask }) => {
       const found = await findOrganizations(ask, search, after?.name ?? null, after?.id ?? null, most + 1);
-      const rows = found.slice(0, most);
-      const { name, id } = rows.at(-1) ?? {};
-      return { rows, next: found.length > most ? { name, id } : null };
+      return pageOf(found, ({ name, id }) => ({ name, id }));
     },
   ),
   organization: panel(z.strictObject({ id }), async ({ id }, { ask }) => {

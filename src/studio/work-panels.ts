@@ -4,13 +4,11 @@
  */
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
+import { most, pageOf } from "./pages.ts";
 import { panel } from "./panel.ts";
 
 const jobStates = ["dead", "running", "failing", "due", "scheduled"] as const;
 const runStates = ["pending", "running", "completed", "failed", "cancelled"] as const;
-
-/** Rows of a page. */
-const most = 50;
 
 /** The time of a run, and its id: runs that one transaction starts have the same time. */
 const placeOfRun = z
@@ -46,17 +44,16 @@ export const workPanels = {
   history: panel(finished, async ({ name, outcome, least, before }, { ask }) => {
     const text = "select * from svc_private.studio_job_history($1, $2, $3, $4, $5)";
     const found = await ask(text, [name, outcome, least, before, most + 1]);
-    const jobs = found.slice(0, most);
-    return { jobs, next: found.length > most ? jobs.at(-1).entry : null };
+    const { rows: jobs, next } = pageOf(found, ({ entry }) => entry);
+    return { jobs, next };
   }),
   runs: panel(runs, async ({ status, name, before }, { ask }) => {
     // As JSON: the time of the last row is the key of the next page, to the microsecond.
     const text = "select to_jsonb(r) as run from svc_private.studio_runs($1, $2, $3, $4, $5) r";
     const { at = null, id = null } = before ?? {};
     const found = (await ask(text, [status, name, at, id, most + 1])).map(({ run }) => run);
-    const rows = found.slice(0, most);
-    const last = rows.at(-1);
-    return { runs: rows, next: found.length > most ? `${last.created_at} ${last.id}` : null };
+    const { rows, next } = pageOf(found, (last) => `${last.created_at} ${last.id}`);
+    return { runs: rows, next };
   }),
   run: panel(z.strictObject({ id: z.uuid() }), async ({ id }, { ask }) => {
     const [{ run }] = await ask("select svc_private.studio_run($1) as run", [id]);
