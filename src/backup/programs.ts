@@ -4,8 +4,9 @@
  * Next hop: `take.ts` and `restore.ts` run them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { binDirectories } from "../cluster/installed.ts";
 import { libpqTarget } from "../cluster/libpq.ts";
 import { run } from "../cluster/run.ts";
 import { BackupError } from "./error.ts";
@@ -21,14 +22,6 @@ export interface Programs {
   version: string;
 }
 
-/** Where client packages install a folder per version. */
-const homes = [
-  "/usr/lib/postgresql",
-  "/opt/homebrew/opt",
-  "/usr/local/opt",
-  "/Applications/Postgres.app/Contents/Versions",
-];
-
 /**
  * Finds the programs of the server's version, or else of the next newer one, which can also dump and restore an older
  * server. The PATH is searched last.
@@ -39,7 +32,7 @@ const homes = [
  */
 export async function findPrograms(server: number, folders: readonly (string | null)[] = []): Promise<Programs> {
   const found: Programs[] = [];
-  for (const folder of new Set([...folders, ...installedFolders(), ...(process.env.PATH ?? "").split(delimiter)])) {
+  for (const folder of new Set([...folders, ...binDirectories("pg_dump")])) {
     if (!folder || !["pg_dump", "pg_restore", "psql"].every((name) => existsSync(join(folder, name)))) continue;
     const { stdout } = await run(join(folder, "pg_dump"), ["--version"]);
     const [, version, major] = /\(PostgreSQL\) ((\d+)\S*)/.exec(stdout) ?? [];
@@ -57,14 +50,6 @@ export async function findPrograms(server: number, folders: readonly (string | n
       hint: `Install the package postgresql-client-${server} (Debian and Ubuntu; from apt.postgresql.org where the distribution has an older one), postgresql${server} (yum.postgresql.org) or postgresql@${server} (Homebrew).`,
     },
   );
-}
-
-function installedFolders(): string[] {
-  return homes.flatMap((home) => {
-    if (!existsSync(home)) return [];
-    const versions = readdirSync(home).filter((name) => /^(postgresql@)?\d+$/.test(name));
-    return versions.map((name) => join(home, name, "bin"));
-  });
 }
 
 /** @param url its password is passed by the environment, which other users of the machine cannot read */

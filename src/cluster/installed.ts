@@ -79,18 +79,19 @@ export function controlVersion(file: string): string | null {
   }
 }
 
-function binDirectories(): string[] {
+/** Where a program of PostgreSQL is, by version, and last on the PATH. */
+export function binDirectories(program = "postgres"): string[] {
   const all = new Set<string>();
   for (const { parent, matches } of homes) {
     for (const version of childrenOf(parent)) if (matches.test(version)) all.add(join(parent, version, "bin"));
   }
   for (const directory of (process.env.PATH ?? "").split(delimiter)) {
     // A wrapper or link points to the real directory, which has share and lib beside it.
-    if (directory && existsSync(join(directory, "postgres"))) {
-      all.add(resolve(realpathSync(join(directory, "postgres")), ".."));
+    if (directory && existsSync(join(directory, program))) {
+      all.add(resolve(realpathSync(join(directory, program)), ".."));
     }
   }
-  return [...all].filter((directory) => existsSync(join(directory, "postgres")));
+  return [...all].filter((directory) => existsSync(join(directory, program)));
 }
 
 function childrenOf(directory: string): string[] {

@@ -1,5 +1,5 @@
 /** Runs one program to its end and returns its output: initdb, apt, dpkg, tar and cc. */
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 
 /** In milliseconds; then the program is killed. */
 const longest = 300_000;
@@ -20,35 +20,17 @@ export interface RunResult {
 }
 
 /** Never throws: a missing program is a normal result, because every caller has an alternative. */
-export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+  const { input = "", user, ...place } = options;
   return new Promise((resolve) => {
-    let stdout = "";
-    let stderr = "";
-    const child = spawn(command, args, {
-      cwd: options.cwd,
-      env: options.env ?? process.env,
-      stdio: ["pipe", "pipe", "pipe"],
-      ...(options.user ? { uid: options.user.uid, gid: options.user.gid } : {}),
+    const limits = { maxBuffer: Number.POSITIVE_INFINITY, timeout: longest, killSignal: "SIGKILL" } as const;
+    const child = execFile(command, args, { ...place, ...user, ...limits }, (error, stdout, stderr) => {
+      const isStarted = child.pid !== undefined;
+      const end = error?.signal ? `${command} was ended by ${error.signal}` : error && !isStarted ? error.message : "";
+      resolve({ ok: error === null, stdout, stderr: stderr + end });
     });
-    // Not spawn's own `timeout`: its timer continues after a program that could not be started, and delays our exit.
-    const timer = setTimeout(() => child.kill("SIGKILL"), longest);
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    child.stdin.on("error", () => {}); // the program may end before it has read its input
-    child.stdin.end(options.input ?? "");
-    child.on("error", (error) => {
-      clearTimeout(timer);
-      resolve({ ok: false, stdout, stderr: `${stderr}${error.message}` });
-    });
-    child.on("close", (code, signal) => {
-      clearTimeout(timer);
-      if (signal) stderr += `${command} was ended by ${signal}`;
-      resolve({ ok: code === 0, stdout, stderr });
-    });
+    child.stdin?.on("error", () => {}); // the program may end before it has read its input
+    child.stdin?.end(input);
   });
 }
 

@@ -25,11 +25,14 @@ export function conversionKey(options: ConvertOptions): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("hex");
 }
 
-/** @param ownerId null for the system and for anonymous runs */
-export async function findConversion(pool: pg.Pool, ownerId: string | null, sha256: string, key: string) {
-  const { rows } = await pool.query("select svc_private.find_conversion($1, $2, $3) as id", [ownerId, sha256, key]);
-  return rows[0].id as string | null;
+/** What one of the functions of `sql/documents/` returns. */
+async function ask<Result>(pool: pg.Pool, call: string, ...values: unknown[]): Promise<Result> {
+  return (await pool.query(`select svc_private.${call} as it`, values)).rows[0].it;
 }
+
+/** @param ownerId null for the system and for anonymous runs */
+export const findConversion = (pool: pg.Pool, ownerId: string | null, sha256: string, key: string) =>
+  ask<string | null>(pool, "find_conversion($1, $2, $3)", ownerId, sha256, key);
 
 /** The exclusive right to convert a file. */
 export interface Claim {
@@ -49,41 +52,28 @@ export async function claimConversion(
   sha256: string,
   key: string,
 ): Promise<Claim | null> {
-  const { rows } = await pool.query("select svc_private.claim_conversion($1, $2, $3, $4) as claim", [
-    ownerId,
-    sha256,
-    key,
-    `${held} milliseconds`,
-  ]);
-  const { claim } = rows[0];
+  const time = `${held} milliseconds`;
+  const claim = await ask<string | null>(pool, "claim_conversion($1, $2, $3, $4)", ownerId, sha256, key, time);
   if (claim === null) return null;
-  const renew = () => pool.query("select svc_private.renew_claim($1, $2)", [claim, `${held} milliseconds`]);
+  const renew = () => ask(pool, "renew_claim($1, $2)", claim, time);
   // While the database is unreachable the claim may expire. Then the file is converted twice, which is harmless.
   const renewing = setInterval(() => void renew().catch(() => {}), held / 3).unref();
   return {
     async release() {
       clearInterval(renewing);
       // If this fails, the claim expires.
-      await pool.query("select svc_private.release_claim($1)", [claim]).catch(() => {});
+      await ask(pool, "release_claim($1)", claim).catch(() => {});
     },
   };
 }
 
-export async function keepConversion(
+export const keepConversion = (
   pool: pg.Pool,
   ownerId: string | null,
   sha256: string,
   key: string,
   result: ConvertedDocument,
-) {
-  const { rows } = await pool.query("select svc_private.keep_conversion($1, $2, $3, $4) as id", [
-    ownerId,
-    sha256,
-    key,
-    JSON.stringify(result),
-  ]);
-  return rows[0].id as string;
-}
+) => ask<string>(pool, "keep_conversion($1, $2, $3, $4)", ownerId, sha256, key, JSON.stringify(result));
 
 /** @returns null when it was removed after a month without use */
 export async function readConversion(
@@ -91,6 +81,6 @@ export async function readConversion(
   ownerId: string | null,
   { conversionId, creditsCharged }: KeptConversion,
 ): Promise<ConvertedDocument | null> {
-  const { rows } = await pool.query("select svc_private.read_conversion($1, $2) as result", [conversionId, ownerId]);
-  return rows[0].result && { ...rows[0].result, creditsCharged };
+  const result = await ask<ConvertedDocument | null>(pool, "read_conversion($1, $2)", conversionId, ownerId);
+  return result && { ...result, creditsCharged };
 }

@@ -3,8 +3,9 @@
  * paragraph.
  * https://learn.microsoft.com/en-us/dotnet/api/documentformat.openxml.math
  */
-import { DOMParser, type Element } from "@xmldom/xmldom";
+import type { Element } from "@xmldom/xmldom";
 import { markFormula } from "./docx-marks.ts";
+import { childrenOf, parseLoosely } from "./xml-parts.ts";
 
 const displayed = /<m:oMathPara(?:\s[^>]*)?>[\s\S]*?<\/m:oMathPara>/g;
 const inline = /<m:oMath(?:\s[^>]*)?>[\s\S]*?<\/m:oMath>/g;
@@ -27,8 +28,8 @@ const escaped = (text: string) => text.replaceAll("&", "&amp;").replaceAll("<", 
 /** @returns "" for what is no XML of its own */
 function latexOf(math: string): string {
   try {
-    const root = new DOMParser({ onError: () => {} }).parseFromString(`<m:x ${space}>${math}</m:x>`, "text/xml");
-    return root.documentElement ? write(root.documentElement).replace(/\s+/g, " ").trim() : "";
+    const root = parseLoosely(`<m:x ${space}>${math}</m:x>`);
+    return root ? write(root).replace(/\s+/g, " ").trim() : "";
   } catch {
     return "";
   }
@@ -61,8 +62,6 @@ const accents: Record<string, string> = {
 };
 const functions =
   /^(sin|cos|tan|cot|sec|csc|sinh|cosh|tanh|arcsin|arccos|arctan|log|ln|lg|exp|lim|max|min|sup|inf|det|gcd)$/;
-
-const childrenOf = (node: Element) => [...node.childNodes].filter((child): child is Element => child.nodeType === 1);
 
 function write(node: Element): string {
   const children = childrenOf(node);

@@ -3,8 +3,9 @@
  * items of all levels on one, and miss lists that come from styles.
  * https://learn.microsoft.com/en-us/dotnet/api/documentformat.openxml.wordprocessing.numbering
  */
-import { DOMParser, type Element } from "@xmldom/xmldom";
+import type { Element } from "@xmldom/xmldom";
 import { markItem } from "./docx-marks.ts";
+import { childrenOf, parseLoosely } from "./xml-parts.ts";
 
 interface Level {
   format: string;
@@ -101,14 +102,12 @@ function roman(number: number): string {
   return value && sign ? sign + roman(number - value) : "";
 }
 
-const parse = (xml: string) =>
-  xml === "" ? null : new DOMParser({ onError: () => {} }).parseFromString(xml, "text/xml").documentElement;
 const children = (node: Element | null | undefined, name: string) =>
-  [...(node?.childNodes ?? [])].filter((child): child is Element => (child as Element).localName === name);
+  childrenOf(node).filter(({ localName }) => localName === name);
 const value = (node: Element | undefined, name: string) => children(node, name)[0]?.getAttribute("w:val") ?? undefined;
 
 function readLists(xml: string): Map<string, List> {
-  const root = parse(xml);
+  const root = parseLoosely(xml);
   const kinds = new Map(
     children(root, "abstractNum").map((kind) => {
       const levels = children(kind, "lvl").map((level): [number, Level] => [
@@ -146,7 +145,9 @@ interface Style {
 const deepest = 20;
 
 function readStyles(xml: string): Map<string, Style> {
-  const found = new Map(children(parse(xml), "style").map((style) => [style.getAttribute("w:styleId") ?? "", style]));
+  const found = new Map(
+    children(parseLoosely(xml), "style").map((style) => [style.getAttribute("w:styleId") ?? "", style]),
+  );
   const read = (style: Element | undefined, depth = 0): Style => {
     const properties = children(style, "pPr")[0];
     const numbers = children(properties, "numPr")[0];

@@ -1,7 +1,7 @@
 /** Reads what lies on a sheet beside its cells: charts as tables of their points, and the text of shapes. */
 import type { Element } from "@xmldom/xmldom";
 import { literal, pipeTable } from "./html-tables.ts";
-import { all, parsePart, relationsOf, textOf } from "./xml-parts.ts";
+import { all, childrenOf, parsePart, relationsOf, textOf } from "./xml-parts.ts";
 
 export interface Drawing {
   /** Where its upper left corner is, from 0. */
@@ -90,5 +90,3 @@ function pointValue(point: Element): string {
   const text = (all(point, "v")[0]?.textContent ?? "").trim();
   return text !== "" && Number.isFinite(Number(text)) ? String(Number(Number(text).toPrecision(15))) : literal(text);
 }
-
-const childrenOf = (parent: Element) => [...parent.childNodes].filter((node): node is Element => node.nodeType === 1);

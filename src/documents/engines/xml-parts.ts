@@ -37,6 +37,14 @@ export function relations(bytes: Buffer, path: string): Relation[] {
 /** What a part such as a sheet refers to. */
 export const relationsOf = (bytes: Buffer, part: string) => relations(bytes, part.replace(/([^/]+)$/, "_rels/$1.rels"));
 
+/** Elements right below another one. */
+export const childrenOf = (parent: Element | null | undefined): Element[] =>
+  [...(parent?.childNodes ?? [])].filter((node): node is Element => node.nodeType === 1);
+
+/** With faults that the reader can repair. @returns null for "" @throws ParseError */
+export const parseLoosely = (xml: string): Element | null =>
+  xml === "" ? null : new DOMParser({ onError: () => {} }).parseFromString(xml, "text/xml").documentElement;
+
 export const all = (root: Element | null, name: string): Element[] =>
   root ? [...root.getElementsByTagNameNS("*", name)] : [];
 
