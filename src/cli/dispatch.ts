@@ -5,7 +5,7 @@
 import { CommanderError } from "commander";
 import { svc } from "./commands.ts";
 import { makeCommand } from "./parser.ts";
-import { version } from "./version.ts";
+import { version } from "./platform.ts";
 
 /** Never rejects: errors are printed, and the exit code is 1. @param given the arguments after `svc` */
 export async function dispatch(given: readonly string[]): Promise<void> {

@@ -10,8 +10,7 @@ import { ask } from "./ask.ts";
 import { defineCommand } from "./define.ts";
 import { flag, optionalWord, text } from "./options.ts";
 import { conclude, printError, say } from "./output.ts";
-import { platformRoot } from "./platform.ts";
-import { version } from "./version.ts";
+import { platformRoot, version } from "./platform.ts";
 
 interface Template {
   layers: readonly string[];

@@ -30,13 +30,10 @@ interface Job {
 interface Finished {
   entry: string;
   job: string;
-  kind: string;
   name: string;
   outcome: keyof typeof endColours;
   attempts: number;
-  run_at: Date;
   started_at: Date;
-  finished_at: Date;
   ms: number;
 }
 

@@ -10,13 +10,11 @@ import { conclude, printRows } from "./output.ts";
 
 interface Key {
   id: string;
-  user_id: string;
   /** Of a service account: its name and that of its organization. */
   email: string;
   name: string;
   start: string;
   scopes: string[];
-  created_at: Date;
   expires_at: Date;
   last_used_at: Date | null;
 }

@@ -14,9 +14,9 @@ import { openDatabase, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { flag } from "./options.ts";
 import { output, print } from "./output.ts";
+import { version } from "./platform.ts";
 import { nextSignal } from "./signal.ts";
 import { requireStudioUrls, runCommand, usualPort } from "./studio.ts";
-import { version } from "./version.ts";
 
 export const command = defineCommand({
   args: {

@@ -16,8 +16,8 @@ import { openDatabase, platformRoot, readConfig, say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { flag, number, portRange } from "./options.ts";
 import { output } from "./output.ts";
+import { version } from "./platform.ts";
 import { nextSignal } from "./signal.ts";
-import { version } from "./version.ts";
 
 export const usualPort = 4001;
 

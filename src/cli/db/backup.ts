@@ -9,8 +9,8 @@ import { createDriver } from "../../storage/storage.ts";
 import { adminCommand, say } from "../command.ts";
 import { word } from "../options.ts";
 import { conclude } from "../output.ts";
+import { version } from "../platform.ts";
 import { stopSignal } from "../signal.ts";
-import { version } from "../version.ts";
 
 export const command = adminCommand({
   args: { folder: word("The folder to write to: it must be empty, or not exist yet.") },

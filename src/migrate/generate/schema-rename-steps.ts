@@ -3,11 +3,27 @@
  * comparison finds only real changes. Constraints and sequences with derived names are renamed too.
  */
 import { derivedName, literal, qualified, quote, split } from "../../postgres/schema-names.ts";
-import type { FoundRename, Kind } from "./rename.ts";
 import { isSerial } from "./schema-identities.ts";
 import { primaryKey } from "./schema-primary-keys.ts";
 import { userTable } from "./schema-user-fields.ts";
 import type { Column, Snapshot, Table } from "./snapshot.ts";
+
+export type Kind = "table" | "enum" | "sequence" | "column" | "value" | "user field";
+
+export interface Rename {
+  text: string;
+  from: string;
+  to: string;
+}
+
+/** A matching rename: the part of the snapshot, and both names in the form of that part. */
+export interface FoundRename {
+  rename: Rename;
+  kind: Kind;
+  container: string;
+  from: string;
+  to: string;
+}
 
 /** Renames in the snapshot, in place. @returns the statements */
 export function applyRename(snapshot: Snapshot, { kind, container, from, to }: FoundRename): string[] {

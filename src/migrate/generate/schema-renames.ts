@@ -6,8 +6,7 @@
  */
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { short } from "../../postgres/schema-names.ts";
-import type { FoundRename, Kind, Rename } from "./rename.ts";
-import { applyRename } from "./schema-rename-steps.ts";
+import { applyRename, type FoundRename, type Kind, type Rename } from "./schema-rename-steps.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** The author's options, as written: `from:to`, and names. */
