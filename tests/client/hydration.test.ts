@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 // If this file fails, a page rendered on a server shows a user's data after the user has signed out.
 import { QueryClient } from "@tanstack/react-query";
-import { act, cleanup, render, waitFor } from "@testing-library/react";
+import { act, cleanup, render } from "@testing-library/react";
 import { createElement as h, Suspense } from "react";
 import { afterEach, expect, test } from "vitest";
 import { queryOptions, SvcProvider, useSuspenseQuery } from "../../client/react/src/index.ts";
@@ -24,7 +24,7 @@ test("what a hydrating page fetches as the user is not kept for visitors", async
   const page = h(SvcProvider, { apiClient: client, queryClient }, h(Suspense, { fallback: "waiting" }, h(Count)));
   await act(async () => void render(page, { container, hydrate: true }));
   const { queryKey } = queryOptions(client, api.notes.list);
-  await waitFor(() => expect(queryClient.getQueryData(queryKey)).toMatchObject({ total: 0 }));
+  await expect.poll(() => queryClient.getQueryData(queryKey)).toMatchObject({ total: 0 });
   const queries = queryClient.getQueryCache().getAll();
   expect(queries.map((query) => query.queryKey[1])).toEqual([id]);
 });
