@@ -92,7 +92,7 @@ begin
     -- There is no room for messages up to this number.
     over := channel.last - (each.items[1] ->> 'max')::integer;
     for gap in select g from unnest(channel.skipped) g order by g desc loop
-      exit when over >= upper(gap) - 1;
+      exit when over >= upper(gap);
       over := over - (upper(gap) - lower(gap));
     end loop;
     over := greatest(over, cleared);
