@@ -64,8 +64,9 @@ export class ChannelFrames {
     try {
       if (act !== this.#leave) {
         const bytes = Buffer.byteLength(JSON.stringify(frame.data ?? null));
-        const topic = act === this.#join ? undefined : this.#members.get(key)?.place.topic;
-        const hearers = topic === undefined ? 0 : this.#services.channels.hearers(topic);
+        // Who may not be there must not learn from the limit that others are.
+        const member = act === this.#join ? undefined : this.#members.get(key);
+        const hearers = member?.isAdmitted ? this.#services.channels.hearers(member.place.topic) : 0;
         this.#services.rates.take(this.#socket, this.#holder, bytes, hearers);
       }
       act.call(this, definition, key, frame);
@@ -99,7 +100,6 @@ export class ChannelFrames {
       return;
     }
     const place = placeOf(definition, key);
-    if (definition.presence) rates.come(this.#holder, channels.hearers(place.topic));
     this.#remove(key, 0); // it may come with another secret
     if (this.#members.size >= channelLimits.channels) {
       throw new SvcError("RATE_LIMITED", `A connection is in at most ${channelLimits.channels} channels.`);
@@ -112,6 +112,9 @@ export class ChannelFrames {
       this.#remove(key, 0);
       this.#fail(key, undefined, error);
     };
+    const entering = () => {
+      if (definition.presence) rates.come(this.#holder, channels.hearers(place.topic));
+    };
     const member = new Member({
       host: channels,
       socket: this.#socket,
@@ -120,6 +123,7 @@ export class ChannelFrames {
       connection,
       secret,
       recall,
+      entering,
       refused,
     });
     this.#members.set(key, member);

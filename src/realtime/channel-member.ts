@@ -79,6 +79,8 @@ export interface MemberOptions {
   secret: unknown;
   /** Of a durable channel. */
   recall?: Recall | undefined;
+  /** Called when it may be there, before it is. @throws SvcError why it is not let in all the same */
+  entering(): void;
   /** Called when it may not be there, or not any more. */
   refused(member: Member, error: SvcError): void;
 }
@@ -96,6 +98,7 @@ export class Member {
   /** Whether it has the list of those who are there. */
   hasList = false;
   readonly #host: Host;
+  readonly #entering: MemberOptions["entering"];
   readonly #refused: MemberOptions["refused"];
   #isAsking = false;
   #again = false;
@@ -113,9 +116,10 @@ export class Member {
   /** Acts that wait for the answer. */
   #acts: (() => void)[] = [];
 
-  constructor({ host, socket, key, place, connection, secret, recall, refused }: MemberOptions) {
+  constructor({ host, socket, key, place, connection, secret, recall, entering, refused }: MemberOptions) {
     this.#host = host;
     this.#recall = recall;
+    this.#entering = entering;
     this.#refused = refused;
     this.secret = secret;
     this.socket = socket;
@@ -243,6 +247,7 @@ export class Member {
 
   #release({ isComplete, stored }: Asked, count: number): void {
     if (!this.isAdmitted) {
+      this.#entering();
       this.isAdmitted = true;
       this.#host.admitted(this);
     }

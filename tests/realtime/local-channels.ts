@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { ChannelFrames } from "../../src/realtime/channel-frames.ts";
 import { ChannelRates } from "../../src/realtime/channel-limits.ts";
 import type { Asked } from "../../src/realtime/channel-member.ts";
-import { Channels } from "../../src/realtime/channels.ts";
+import { type AskJoin, Channels } from "../../src/realtime/channels.ts";
 import { apiWith } from "../support/service.ts";
 import { channels } from "./channel-application.ts";
 
@@ -11,7 +11,10 @@ const api = apiWith({ channels });
 export const lobby = (n: number) => `lobby::{"n":${n}}`;
 
 /** Channels without a database: what is sent comes back at once. Its clients take what they are allowed to. */
-export function local(ask: () => Promise<Asked>, before: () => string | null = () => "1") {
+export function local(
+  ask: (...asking: Parameters<AskJoin>) => Promise<Asked>,
+  before: () => string | null = () => "1",
+) {
   const definitions = api["~svc"].channels;
   const all: Channels = new Channels({
     definitions,
@@ -23,12 +26,12 @@ export function local(ask: () => Promise<Asked>, before: () => string | null = (
     before,
   });
   const services = { definitions, channels: all, rates: new ChannelRates(), weigh() {}, hasRoomFor: () => true };
-  const enter = async (key: string) => {
+  const enter = async (key: string, address = `network ${Math.random()}`) => {
     const told: { type?: string; code?: string }[] = [];
     const heard: { message?: string; missed?: true; text?: string }[] = [];
     const socket = {
       session: null,
-      address: `network ${Math.random()}`,
+      address,
       waiting: 0,
       tell: (message: object) => void told.push(message),
       send(frame: Buffer) {
