@@ -116,6 +116,6 @@ $$;
 grant execute on function svc.store_messages(jsonb) to svc_request;
 
 comment on function svc.store_messages(jsonb) is
-  'Stores messages of durable channels and sends them when the transaction commits, or clears channels. Returns the places, from 0, of those whose '
-  'user is gone: they are not stored. At most 65536 bytes each; refused in read-only transactions. '
+  'Stores messages of durable channels and sends them when the transaction commits, or clears channels. Returns the places, '
+  'from 0, of those whose user is gone: they are not stored. At most 65536 bytes each; refused in read-only transactions. '
   'Definer: no role may write the tables or the log; it writes what it is given.';
