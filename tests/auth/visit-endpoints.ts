@@ -116,7 +116,7 @@ export const endpoints: Record<string, Record<string, string>> = {
   username: { "POST /sign-in/username": itsOwn, "POST /is-username-available": reading },
 };
 
-/** The same of packages that are not installed here: as of 1.7.5. Renew them with the library, from their `endpoints`. */
+/** The same of packages that are not installed here: as of 1.7.5. Renew them with the library, from their `endpoints`. Two of `sso` need its `domainVerification`. */
 export const elsewhere: Record<string, Record<string, string>> = {
   "api-key": {
     "POST /api-key/create": "refused",
@@ -171,5 +171,33 @@ export const elsewhere: Record<string, Record<string, string>> = {
     "POST /sso/delete-provider": less,
     "POST /sso/request-domain-verification": "refused",
     "POST /sso/verify-domain": "refused",
+  },
+  scim: {
+    "DELETE /scim/v2/Groups/:groupId": client,
+    "DELETE /scim/v2/Users/:userId": client,
+    "GET /scim/v2/Groups": client,
+    "GET /scim/v2/Groups/:groupId": client,
+    "GET /scim/v2/ResourceTypes": client,
+    "GET /scim/v2/ResourceTypes/:resourceTypeId": client,
+    "GET /scim/v2/Schemas": client,
+    "GET /scim/v2/Schemas/:schemaId": client,
+    "GET /scim/v2/ServiceProviderConfig": client,
+    "GET /scim/v2/Users": client,
+    "GET /scim/v2/Users/:userId": client,
+    "PATCH /scim/v2/Groups/:groupId": client,
+    "PATCH /scim/v2/Users/:userId": client,
+    "POST /scim/v2/Groups": client,
+    "POST /scim/v2/Users": client,
+    "PUT /scim/v2/Groups/:groupId": client,
+    "PUT /scim/v2/Users/:userId": client,
+  },
+  stripe: {
+    "POST /stripe/webhook": client,
+    "POST /subscription/upgrade": rows,
+    "POST /subscription/cancel": rows,
+    "POST /subscription/restore": rows,
+    "GET /subscription/list": reading,
+    "GET /subscription/success": rows,
+    "POST /subscription/billing-portal": rows,
   },
 };

@@ -1,5 +1,5 @@
 /**
- * Converts the answer of a plugin's endpoint: sessions in the client's style, errors in our form.
+ * Converts the answer of a plugin's endpoint: sessions in the client's style, errors in our form, or in that of SCIM.
  * Next hop: `../../http/exchange.ts`.
  */
 import type { Response } from "express";
@@ -46,7 +46,7 @@ export function readAnswer(
 
 /**
  * @param opened the session that the answer sets
- * @throws SvcError for an error answer
+ * @throws SvcError for an error answer that is not of SCIM
  */
 export async function sendAnswer(
   parts: AuthParts,
@@ -63,7 +63,7 @@ export async function sendAnswer(
   const challenge = challengeMember(parts.library, id, credential, cookies);
   for (const line of cookies) response.appendHeader("set-cookie", line);
   withoutReferrer(response); // addresses may contain one-time values
-  if (isError) throw await refusal(answer);
+  if (isError && !isOfScim(answer)) throw await refusal(answer);
 
   const headers = Object.fromEntries([...answer.headers].filter(([name]) => passed.test(name)));
   const text = await answer.text();
@@ -81,6 +81,10 @@ export async function sendAnswer(
   response.writeHead(answer.status, { ...exchangeOf(response).headers, ...headers, "cache-control": "no-store" });
   response.end(text);
 }
+
+/** A directory reads refusals in the form of SCIM alone (RFC 7644, section 3.12). */
+const isOfScim = ({ status, headers }: globalThis.Response) =>
+  status < 500 && headers.get("content-type")?.startsWith("application/scim+json");
 
 /**
  * The library answers with bare session tokens. In cookie style scripts must not see them; in token style a new session
