@@ -195,12 +195,18 @@ export class FollowedReads {
   }
 
   #unfollowed(name: string, { tables, unpublished, bypassing, outside }: Reads): string[] {
-    const unknown = [...unpublished, ...tables.filter((table) => !this.#tables.has(table))];
+    // Those of the application may be foreign or unlogged, and never be published.
+    const late = unpublished.filter((table) => table.startsWith("svc.") && this.#tables.has(table));
+    const unknown = [
+      ...unpublished.filter((table) => !late.includes(table)),
+      ...tables.filter((table) => !this.#tables.has(table)),
+    ];
     const own = tables.filter((name) => {
-      const { owners = [], team } = this.#tables.get(name) ?? {};
-      return owners.length > 0 || team;
+      const { owners = [], team, isShared } = this.#tables.get(name) ?? {};
+      return (owners.length > 0 || team) && !isShared;
     });
     return [
+      late.length > 0 && `Changes of ${list(late)} are not published yet: run svc codegen and svc migrate.`,
       unknown.length > 0 &&
         `Changes of ${list(unknown)} are not read from the log: not a table of the application's schema, or one whose ` +
           `createCrud says realtime: false. Call ctx.realtime.invalidate(${JSON.stringify(name)}) where it changes.`,

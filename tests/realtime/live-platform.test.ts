@@ -45,6 +45,11 @@ const procedures = {
     .name("files.show")
     .input(input)
     .handler(async ({ context, input: { id } }) => (await context.storage.createReadGrant(id)).url),
+  counted: query
+    .name("files.counted")
+    .handler(({ context: { db } }) =>
+      db.select({ n: sql<string>`public.all_files()` }).from(sql`svc.storage_objects limit 1`),
+    ),
   mine: query
     .name("files.mine")
     .handler(({ context: { db } }) => db.select({ id: sql<string>`id` }).from(sql`svc.storage_objects`)),
@@ -82,6 +87,8 @@ beforeAll(async () => {
   await db.sql(realtimeFile(followedTables(api, {})));
   // Everybody sees each other's files.
   await db.sql("create policy app_all on svc.storage_objects for select to svc_authenticated using (true)");
+  await db.sql(`create function public.all_files() returns text language sql stable security definer set search_path = ''
+    as 'select count(*)::text from svc.storage_objects'`);
   await running.start();
 });
 afterAll(() => running.stop());
@@ -129,13 +136,16 @@ test("one over files hears of the new ones of its caller, and of each that is pu
     await watch(socket, user, "files.show", { id });
     await watch(socket, user, "files.mine");
   }
+  // A function that reads past the policies brings no notice about a table that nobody can name.
+  await watch(hers, ann, "files.counted");
   const all = ["files.mine", "files.show"];
   await store(ann);
-  expect([await names(hers), await names(his)]).toEqual([all, []]);
+  const hersAll = ["files.counted", ...all];
+  expect([await names(hers), await names(his)]).toEqual([hersAll, []]);
   await running.mutate(ann, "files.publish", { id });
-  expect([await names(hers), await names(his)]).toEqual([all, all]);
+  expect([await names(hers), await names(his)]).toEqual([hersAll, all]);
   await running.mutate(ann, "files.delete", { id });
-  expect([await names(hers), await names(his)]).toEqual([all, all]);
+  expect([await names(hers), await names(his)]).toEqual([hersAll, all]);
 });
 
 test("join of a channel, which decides who hears, is asked again for each new file", async () => {
@@ -146,4 +156,17 @@ test("join of a channel, which decides who hears, is asked again for each new fi
   await socket.wait({ type: "subscribed", query });
   await running.mutate(bob, "files.store", { name: "b.txt" });
   await socket.wait({ type: "error", code: "FORBIDDEN", query });
+});
+
+test("until an update has published them, the notice says what to run", async () => {
+  const ann = await running.signUp("ann");
+  await db.sql("alter publication svc drop table only svc.rag_sources");
+  const { body } = await running.fetch("/api/query", {
+    method: "POST",
+    headers: { "content-type": "application/json", ...bearer(ann) },
+    body: JSON.stringify({ name: "docs.list", watch: true }),
+  });
+  await db.sql(realtimeFile(followedTables(api, {})));
+  expect(body.notice).toContain("svc.rag_sources are not published yet: run svc codegen and svc migrate.");
+  expect(body.notice).not.toContain("invalidate");
 });
