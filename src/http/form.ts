@@ -156,7 +156,10 @@ class FormBuilder {
   #begin(head: PartHead): undefined {
     this.#part = { ...head, chunks: new ChunkList(), size: 0, held: 0, file: null };
     const { maxFiles } = this.#limits;
-    if (head.filename === undefined) {
+    // Some clients send the call as a file of JSON.
+    const isCall = maxFiles !== undefined && head.name === "data";
+    if (isCall) this.#part.filename = undefined;
+    if (head.filename === undefined || isCall) {
       if (head.name === "data") this.#data ??= this.#part;
     } else if (maxFiles !== undefined && ++this.#files > maxFiles) {
       throw new SvcError("PAYLOAD_TOO_LARGE", `A call carries at most ${maxFiles} files.`);

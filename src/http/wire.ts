@@ -2,7 +2,7 @@
  * The wire of procedure calls. A body is `{ "name", "args" }`, where args are plain JSON or, for dates, bigints, sets
  * and the like, the oRPC encoding `{ "json", "meta" }`. Or the encoding is that of the whole call: `{ "json": { "name",
  * "args" }, "meta", "maps" }`. With files it is multipart: a part `data` holds the whole call, the parts `0`, `1`, …
- * hold the files. If the path contains the name, the body may omit it. Source:
+ * hold the files, or parts with the names of arguments do. If the path contains the name, the body may omit it. Source:
  * https://orpc.dev/docs/advanced/rpc-protocol
  */
 import { serializer, toParts } from "../kit/rich-values.ts";
@@ -48,7 +48,29 @@ export function decodeForm(form: FormData, named?: string): ProcedureCall {
     const file = form.get(String(index));
     return file instanceof Blob ? file : undefined;
   };
-  return asCall(decodeWhole(parseData(form.get("data")), getFile), named);
+  const call = asCall(decodeWhole(parseData(form.get("data")), getFile), named);
+  return { ...call, args: withNamedFiles(call.args, form) };
+}
+
+/** Files whose parts have the names of arguments, as generated clients send them. @throws SvcError BAD_REQUEST */
+function withNamedFiles(args: unknown, form: FormData): unknown {
+  const names = new Set<string>();
+  for (const [name, value] of form) if (value instanceof Blob && !/^\d+$/.test(name)) names.add(name);
+  if (names.size === 0) return args;
+  const refused = (name: string) =>
+    new SvcError("BAD_REQUEST", "A file has no place in the arguments.", {
+      hint: `The part \`${name}\` becomes a member of args: leave the member out, or give null or a list.`,
+    });
+  const given = args ?? {};
+  if (!isObject(given)) throw refused([...names].join("`, `"));
+  const placed = [...names].map((name) => {
+    const before = Object.hasOwn(given, name) ? given[name] : undefined;
+    const files = form.getAll(name);
+    if (Array.isArray(before)) return [name, [...before, ...files]];
+    if (before !== undefined && before !== null) throw refused(name);
+    return [name, files.length === 1 ? files[0] : files];
+  });
+  return { ...given, ...Object.fromEntries(placed) };
 }
 
 /** A call, or another object of members, that is encoded as a whole. */

@@ -82,7 +82,7 @@ function operation(
       summary: summary ?? name,
       security: security(anonymous),
     },
-    hasFile(args) ? multipart(body) : json(body),
+    hasFile(args) ? multipart(body, filesOf(args)) : json(body),
     answerSchema(result, kind === "query"),
   );
 }
@@ -119,10 +119,28 @@ const watch = {
   description: "Whether the answer says under which snapshot it was read.",
 };
 
-const multipart = (call: JsonSchema): Part => ({ "multipart/form-data": { schema: multipartSchema(call) } });
+/** @param files arguments that are files, or lists of files */
+const multipart = (call: JsonSchema, files: Record<string, JsonSchema> = {}): Part => ({
+  "multipart/form-data": { schema: multipartSchema(call, files) },
+});
 
-/** Files are not JSON: `data` gives each one's place in the arguments. */
-const multipartSchema = (call: JsonSchema): JsonSchema => ({
+const isFile = (schema: JsonSchema | undefined) => schema?.format === "binary";
+
+/** Members of the arguments that a part of their name gives. */
+function filesOf({ properties = {} }: JsonSchema): Record<string, JsonSchema> {
+  const file = { type: "string", format: "binary" };
+  const parts = Object.entries(properties as Record<string, JsonSchema>).flatMap(
+    ([name, schema]): [string, JsonSchema][] => {
+      if (name === "data" || /^\d+$/.test(name)) return [];
+      if (isFile(schema)) return [[name, file]];
+      return isFile(schema.items as JsonSchema) ? [[name, { type: "array", items: file }]] : [];
+    },
+  );
+  return Object.fromEntries(parts);
+}
+
+/** Files are not JSON: they are parts with the names of arguments, or `data` gives each one's place. */
+const multipartSchema = (call: JsonSchema, files: Record<string, JsonSchema>): JsonSchema => ({
   type: "object",
   properties: {
     data: {
@@ -134,8 +152,10 @@ const multipartSchema = (call: JsonSchema): JsonSchema => ({
         required: ["json"],
       },
       description:
-        'For example {"json": {"args": {"file": null}}, "maps": [["args", "file"]]}; files are parts 0, 1, …',
+        'JSON: {"json": {"args": {…}}}, in which a list of files is []. Files are parts with the names of arguments. Files ' +
+        'elsewhere are parts 0, 1, …, each with its path: {"json": {"args": {"file": null}}, "maps": [["args", "file"]]}.',
     },
+    ...files,
   },
   required: ["data"],
   additionalProperties: { type: "string", format: "binary" },

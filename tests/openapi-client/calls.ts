@@ -76,6 +76,15 @@ export async function calls(baseUrl: string) {
   });
   // @ts-expect-error: no such column
   const unselected = await client.POST("/api/query/blog_posts.list", { body: { args: { select: ["titel"] } } });
+  const measured = await client.POST("/api/mutation/files.measure", {
+    // The generator's type of a file is a string.
+    body: { data: JSON.stringify({ json: { args: { note: "x" } } }), file: new Blob(["four"]) as unknown as string },
+    bodySerializer(body) {
+      const form = new FormData();
+      for (const [name, value] of Object.entries(body)) form.append(name, value);
+      return form;
+    },
+  });
   const gone = await client.POST("/api/query/notes.get", { body: { args: { id: 2_000_000_000 } } });
   return {
     user: user.email === email,
@@ -87,6 +96,7 @@ export async function calls(baseUrl: string) {
     hello: hello.data?.hello,
     leaf,
     refused: refused.error?.code,
+    measured: measured.data?.json,
     gone: gone.data?.json,
     made: [tag.response.status, post.response.status],
     shaped,

@@ -111,6 +111,8 @@ describe("what a procedure takes and returns", () => {
   test("with files is multipart alone", () => {
     const content = at("paths", "/api/mutation/files.measure", "post", "requestBody", "content");
     expect(Object.keys(content)).toEqual(["multipart/form-data"]);
+    const file = { type: "string", format: "binary" };
+    expect(content["multipart/form-data"].schema.properties).toMatchObject({ data: { type: "string" }, file });
   });
 });
 

@@ -136,6 +136,7 @@ test("a generated client compiles, and what it calls is what it says", async () 
     hello: "abab",
     leaf: "leaf",
     refused: "CONFLICT",
+    measured: { size: 4 },
     gone: null,
     made: [200, 200],
     shaped: { slug: "one", author: "ann", titles: ["The first"], tags: [] },
