@@ -48,6 +48,8 @@ export interface ContextServices {
   takesData: IsPublic;
   /** The names of all queries: ctx.realtime accepts only these. */
   queryNames: readonly string[];
+  /** The same of channels. */
+  channelNames: readonly string[];
   internals: InternalNames;
   /** By export name. */
   searchTables: ReadonlyMap<string, SearchTable>;

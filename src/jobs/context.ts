@@ -94,6 +94,7 @@ export class CallScheduler implements ContextScheduler {
     const { internals, requestId } = this.#options;
     this.#refuseInQuery();
     if (!internals.has(name)) {
+      if (typeof name !== "string") throw this.#misuse("The second argument is the name of an internal procedure.");
       throw this.#misuse(
         `"${name}" is not an internal procedure registered in defineApi. ${didYouMean(name, internals.list())} ` +
           "Only procedure.internal can be scheduled.",

@@ -19,11 +19,12 @@ import { keyOf } from "./key.ts";
 /** Whether anyone may call the query of that name. */
 export type IsPublic = (name: string) => boolean;
 
-/** The queries that `ctx.realtime` knows, by name. */
+/** The queries and channels that `ctx.realtime` knows, by name. */
 interface Queries {
   isPublicQuery: IsPublic;
   takesData: IsPublic;
   queryNames: readonly string[];
+  channelNames: readonly string[];
   /** Whether mistakes are only logged. */
   production: boolean;
 }
@@ -65,9 +66,13 @@ export class CallRealtime implements ContextRealtime {
 
   send(channel: Channel, input: unknown, event: string, data: unknown): void {
     const definition = this.#definitionOf("send", channel);
+    const { name } = definition;
     const known = { ...definition.messages, ...definition.notices };
     const schema = Object.hasOwn(known, event) && known[event];
-    if (!schema) throw this.#misuse("send", `The channel "${definition.name}" has no message "${event}".`);
+    if (!schema) {
+      const advice = didYouMean(String(event), Object.keys(known));
+      throw this.#misuse("send", `The channel "${name}" has no message "${event}". ${advice}`);
+    }
     const { topic } = topicOf(definition, input);
     const body = encodeMessage(schema, data);
     if (definition.durable) this.#say(storedMessage(definition, topic, event, body), this.#transaction.stored);
@@ -104,6 +109,10 @@ export class CallRealtime implements ContextRealtime {
   #definitionOf(call: string, channel: Channel): ChannelDefinition {
     const definition = Object(channel)["~svc"]?.channel;
     if (!definition) throw this.#misuse(call, "The first argument is not a channel.");
+    const { name } = definition;
+    if (!this.#queries.channelNames.includes(name)) {
+      throw this.#misuse(call, `Nobody hears the channel "${name}": register it under channels of defineApi.`);
+    }
     return definition;
   }
 

@@ -9,6 +9,7 @@ import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
 import { invoke, type Runtime } from "../call/invoke.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { kindOf } from "../kit/v.ts";
 import { runStatement } from "../postgres/run-statement.ts";
 import { callerTeams } from "../realtime/caller-teams.ts";
 import { readMessages, recallValues, type Stored, storeMessages } from "../realtime/channel-store.ts";
@@ -68,6 +69,11 @@ export const realtimeCalls = (runtime: Runtime, { api, auth }: LoadedApp, system
 
 function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
   const said = new Set<string>();
+  const warn = (name: string, what: string) => {
+    if (said.has(name + what)) return;
+    said.add(name + what);
+    runtime.log.warn({ operation: name }, `The join of the channel "${name}" ${what}`);
+  };
   return async ({ name, join, anonymous, definedAt }, input, session, address, recall) => {
     const requestId = randomUUID();
     const holder = session?.user.id ?? address;
@@ -81,7 +87,10 @@ function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
       anonymous,
       definedAt,
       run: async (call) => join({ context: call.context as never, input: call.input as never }),
-      encode: (result) => result === true,
+      encode(result) {
+        if (typeof result !== "boolean") warn(name, `returned ${kindOf(result)}, and true alone admits a caller`);
+        return result === true;
+      },
       asksBypassing: true,
       // In the snapshot of the answer: who was removed reads nothing that committed later.
       also: async (transaction, isAllowed) => {
@@ -101,13 +110,7 @@ function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
     const userId = session?.user.id ?? null;
     const teams = await callerTeams(runtime.requestPool, caller, reads.scopes(seen.reads));
     const { topics, isComplete } = reads.topicsOf(seen.reads, userId, teams);
-    if (!isComplete && !runtime.production && !said.has(name)) {
-      said.add(name);
-      runtime.log.warn(
-        { operation: name },
-        `The join of the channel "${name}" reads what is not followed: ${everyHalfMinute}`,
-      );
-    }
+    if (!isComplete && !runtime.production) warn(name, `reads what is not followed: ${everyHalfMinute}`);
     return { isAllowed, snapshot: seen.snapshot, topics, isComplete, stored };
   };
 }

@@ -59,6 +59,7 @@ export function createRuntime(
     isPublicQuery: (name) => isPublicQuery(procedures.get(name)),
     takesData: (name) => isPublicQuery(procedures.get(name)) || isGrantedList(name, app.api["~svc"].crud),
     queryNames: named("query"),
+    channelNames: [...app.api["~svc"].channels.keys()],
     searchTables: searchTables(app.schema),
     workflows: app.api["~svc"].workflows,
     grounding: app.api["~svc"].grounding,

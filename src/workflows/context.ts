@@ -47,7 +47,8 @@ export class CallWorkflows implements ContextWorkflows {
   start<Args>(workflow: Workflow<Args> | string, args?: Args, options: StartOptions = {}): Promise<{ id: string }> {
     return this.#pendingWork.keep(async () => {
       this.#refuseInQuery();
-      const name = typeof workflow === "string" ? workflow : workflow["~svc"].workflow.name;
+      const name = typeof workflow === "string" ? workflow : Object(workflow)["~svc"]?.workflow?.name;
+      if (name === undefined) throw this.#misuse("start takes a workflow or the name of one as its first argument.");
       const definition = this.#find(name);
       const { idempotencyKey = null } = options;
       if (idempotencyKey !== null && (typeof idempotencyKey !== "string" || !/^.{1,200}$/s.test(idempotencyKey))) {

@@ -32,7 +32,10 @@ const outside = channel("outside", {
   join: async ({ context }) => (await context.unsafeDb.$count(posts)) >= 0,
 });
 
-export const channels = { team, lobby, outside };
+/** An author's mistake: it returns what it has read. */
+const careless = channel("careless", { input: z.object({}), join: (() => ({ id: 1 })) as never });
+
+export const channels = { team, lobby, outside, careless };
 
 const tell = procedure.mutation
   .name("test.tell")
@@ -45,6 +48,14 @@ const tell = procedure.mutation
 const tellWrongly = procedure.mutation
   .name("test.tellWrongly")
   .handler(({ context }) => context.realtime.send(team, { id: "x" }, "moved", { to: 7 } as never));
+/** A name that is not there, and a channel that is not registered. */
+const unheard = channel("unheard", { input: z.object({}), join: () => true, notices: { moved: z.object({}) } });
+const tellMisnamed = procedure.mutation
+  .name("test.tellMisnamed")
+  .handler(({ context }) => context.realtime.send(team, { id: "x" }, "movd" as never, {} as never));
+const tellUnheard = procedure.mutation
+  .name("test.tellUnheard")
+  .handler(({ context }) => context.realtime.send(unheard, {}, "moved", {}));
 const tellInQuery = procedure.query
   .name("test.tellInQuery")
   .handler(({ context }) => context.realtime.send(team, { id: "x" }, "moved", { to: "y" }));
@@ -62,4 +73,4 @@ const tellNested = procedure.mutation
     realtime.send(team, { id }, "moved", { to: after });
   });
 
-export const procedures = { tell, tellWrongly, tellInQuery, tellNested };
+export const procedures = { tell, tellMisnamed, tellUnheard, tellWrongly, tellInQuery, tellNested };

@@ -98,6 +98,20 @@ describe("a message", () => {
   });
 });
 
+test("a join that returns no boolean is told to the author once; a wrong name or channel of a handler, by the answer", async () => {
+  const ann = await running.signUp("ann");
+  const socket = await connect(ann);
+  for (const query of ["careless", "careless::{}"]) {
+    socket.send({ type: "subscribe", query });
+    await socket.wait({ type: "error", query, code: "FORBIDDEN" });
+  }
+  const says = 'The join of the channel \\"careless\\" returned an object, and true alone admits a caller';
+  expect(running.logged.filter((line) => line.includes(says))).toHaveLength(1);
+  const hint = async (name: string) => (await running.mutate(ann, name)).body.hint;
+  expect(await hint("test.tellMisnamed")).toContain('has no message "movd". Did you mean "moved"?');
+  expect(await hint("test.tellUnheard")).toContain('"unheard": register it under channels of defineApi');
+});
+
 test("a join that reads what is not followed is told to the author, while developing", async () => {
   await join(await connect(await running.signUp("ann")), "outside");
   expect(running.logged.filter((line) => line.includes('The join of the channel \\"outside\\" reads'))).toHaveLength(1);

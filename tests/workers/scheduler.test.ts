@@ -143,6 +143,8 @@ describe("ctx.scheduler", () => {
       expect([status, body.code]).toEqual([500, "INTERNAL"]);
       expect(body.hint).toContain(`ctx.scheduler: "${name}" is not an internal procedure`); // not in production
     }
+    const nameless = await app.mutate(ann, "jobs.run", { name: null });
+    expect(nameless.body.hint).toContain("The second argument is the name of an internal procedure.");
     await expect
       .poll(() => app.logged.join(""))
       .toMatch(/\\"jobs\.notes\\" is not an internal procedure .* Did you mean \\"jobs\.note\\"/);

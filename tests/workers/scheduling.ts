@@ -51,9 +51,9 @@ export const scheduling = {
   run: procedure.mutation
     .name("jobs.run")
     .allowAnonymous()
-    .input(z.object({ name: z.string(), args: z.unknown().optional(), delay: z.number().optional() }))
+    .input(z.object({ name: z.string().nullable(), args: z.unknown().optional(), delay: z.number().optional() }))
     .handler(async ({ context, input }) => ({
-      id: await context.scheduler.runAfter(input.delay ?? 0, input.name, input.args),
+      id: await context.scheduler.runAfter(input.delay ?? 0, input.name as string, input.args),
     })),
   runAt: procedure.mutation
     .name("jobs.runAt")

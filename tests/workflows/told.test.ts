@@ -102,3 +102,8 @@ test("a step that is called after the handler has ended", async () => {
   const err = { message: expect.stringContaining("wf.step was called after the handler had ended") };
   expect(await error()).toMatchObject({ run, name: "late", err, msg: "a call of wf came too late" });
 });
+
+test("a start without a workflow", async () => {
+  const { body } = await app.mutate(ann, "told.start", {});
+  expect(body.hint).toBe("ctx.workflows: start takes a workflow or the name of one as its first argument.");
+});
