@@ -11,7 +11,6 @@ import { nameByPlace, type Procedure, ProcedureBuilder, type ProcedureDefinition
 import { collectWebhooks } from "../contract/webhook.ts";
 import { collectWorkflows } from "../contract/workflow.ts";
 import { checkDeliveries } from "../crud/crud-deliveries.ts";
-import { importName } from "../crud/crud-import.ts";
 import { linkRelations } from "../crud/relations.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { checkOptions } from "../kit/options.ts";
@@ -75,11 +74,8 @@ export function defineApi<const P extends ProcedureBag, const C extends ChannelB
   linkRelations(crud);
   const crons = collectCrons(bags.crons ?? {});
   registerHandlers(crons, procedures);
-  const workflows = collectWorkflows({
-    ...bags.workflows,
-    "the built-in rag.ingest": ingestWorkflow,
-    [`the built-in ${importName}`]: importWorkflow(crud.filter(({ transfer }) => transfer.import)),
-  });
+  const imports = importWorkflow(crud.filter(({ transfer }) => transfer.import));
+  const workflows = collectWorkflows(bags.workflows ?? {}, [ingestWorkflow, imports]);
   registerBuiltIn(procedures, workflowProcedures(workflows), bags.workflows !== undefined);
   const routes = collectRoutes(bags.httpRoutes ?? {});
   const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});

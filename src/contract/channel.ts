@@ -7,7 +7,7 @@ import { z } from "zod";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
 import { boolean, callable, checkOptions, integer, must, type ShapeOf } from "../kit/options.ts";
-import { isSchema } from "../kit/v.ts";
+import { isSchema, kindOf } from "../kit/v.ts";
 import type { Channel, ChannelMessages } from "./channel-definition.ts";
 import type { Context } from "./context.ts";
 import type { Schema } from "./database.ts";
@@ -121,7 +121,8 @@ export type ChannelBuilder<S extends Schema> = <
  */
 export const channel: ChannelBuilder<Schema> = (name, given) => {
   if (typeof name !== "string" || !/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name) || name.length > 128) {
-    throw new DefinitionError(`The channel "${name}" has an invalid name.`, {
+    const given = typeof name === "string" ? JSON.stringify(name) : kindOf(name);
+    throw new DefinitionError(`The name of a channel comes first, and cannot be ${given}.`, {
       hint: 'Use words of letters from a to z, digits and _ joined by dots, such as "rooms.talk"; at most 128 characters.',
     });
   }

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
 import { callable, checkOptions, converted, integer, type ShapeOf } from "../kit/options.ts";
-import { type SchemaOf, toSchema } from "../kit/v.ts";
+import { kindOf, type SchemaOf, toSchema } from "../kit/v.ts";
 import type { RequestDatabase, Schema } from "./database.ts";
 import type { ConvertedDocument, ConvertStoredInput } from "./documents.ts";
 import type { RagDocuments } from "./rag.ts";
@@ -178,7 +178,8 @@ export function workflow<A extends WorkflowArgs, R>(
   options: WorkflowOptions<A, R>,
 ): Workflow<StandardSchemaV1.InferInput<SchemaOf<A>>, R> {
   if (typeof name !== "string" || !/^[A-Za-z_][\w-]*(\.[A-Za-z_][\w-]*)*$/.test(name) || name.length > 128) {
-    throw new DefinitionError(`The workflow "${name}" has an invalid name.`, {
+    const given = typeof name === "string" ? JSON.stringify(name) : kindOf(name);
+    throw new DefinitionError(`The name of a workflow comes first, and cannot be ${given}.`, {
       hint: 'Use words of letters from a to z, digits, _ and - joined by dots, such as "expense.approve".',
     });
   }
@@ -194,14 +195,20 @@ export type WorkflowBuilder<S extends Schema> = <A extends WorkflowArgs, R>(
 /** The versions of each workflow, newest first, by name. */
 export type Workflows = ReadonlyMap<string, readonly WorkflowDefinition[]>;
 
-/** @throws DefinitionError for a value that is not a workflow, and for two with the same name and version */
-export function collectWorkflows(bag: Readonly<Record<string, unknown>>): Workflows {
+/** @throws DefinitionError for a value that is not a workflow, for a built-in name, and for two with the same name and version */
+export function collectWorkflows(bag: Readonly<Record<string, unknown>>, builtIn: readonly Workflow[]): Workflows {
   const byName = new Map<string, WorkflowDefinition[]>();
+  for (const { "~svc": own } of builtIn) byName.set(own.workflow.name, [own.workflow]);
   for (const [key, value] of Object.entries(bag)) {
     const definition = (value as Partial<Workflow> | undefined)?.["~svc"]?.workflow;
     if (!definition) {
       throw new DefinitionError(`workflows.${key} is not a workflow.`, {
         hint: 'Make it with workflow("module.operation", { args, handler }).',
+      });
+    }
+    if (builtIn.some(({ "~svc": own }) => own.workflow.name === definition.name)) {
+      throw new DefinitionError(`A workflow is named "${definition.name}", which is built in.`, {
+        hint: `Give workflows.${key} another name.`,
       });
     }
     const versions = byName.get(definition.name) ?? [];

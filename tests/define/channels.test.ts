@@ -33,7 +33,7 @@ describe("a channel is refused when it is defined", () => {
       () => channel("a", { input, join, messages: { said: input }, notices: { said: input } }),
       /has "said" among messages and notices/,
     ],
-    ["with a name that is not valid", () => channel("a b", { input, join }), /has an invalid name/],
+    ["with a name that is not valid", () => channel("a b", { input, join }), /cannot be "a b"/],
     [
       "with the name of another",
       () => defineApi({ channels: { a: talk, b: channel("rooms.talk", { input, join }) } }),

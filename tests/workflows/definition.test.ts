@@ -11,7 +11,13 @@ test("names may have hyphens", () => expect(workflow("expense-approval.second-st
 
 describe("workflow() refuses", () => {
   test.for([
-    ["a name", "no name", { handler }, /has an invalid name/],
+    ["a name", "no name", { handler }, /cannot be "no name"\.\n {2}Use words/],
+    [
+      "options before the name",
+      { handler } as never,
+      { handler },
+      /name of a workflow comes first, and cannot be an object/,
+    ],
     ["no handler", "a.b", {}, /: handler: must be a function, got nothing/],
     ["a version", "a.b", { handler, version: 0 }, /: version: must be a whole number from 1/],
     ["retries", "a.b", { handler, retries: -1 }, /: retries\.limit: must be a whole number from 0/],
@@ -41,6 +47,15 @@ describe("defineApi", () => {
     expect(() => defineApi({ workflows: { wrong: {} as never } })).toThrow(/workflows\.wrong is not a workflow/);
     expect(() => defineApi({ workflows: { fine, twin: workflow("test.fine", { handler }) } })).toThrow(/Two workflows/);
     expect(defineApi({ workflows: { fine, next: workflow("test.fine", { handler, version: 2 }) } })).toBeTruthy();
+  });
+
+  test("refuses a built-in name, in any version", () => {
+    for (const version of [1, 2]) {
+      const own = workflow("rag.ingest", { handler, version });
+      expect(() => defineApi({ workflows: { own } })).toThrow(
+        'A workflow is named "rag.ingest", which is built in.\n  Give workflows.own another name.',
+      );
+    }
   });
 
   test("refuses a procedure of a built-in name beside workflows", () => {
