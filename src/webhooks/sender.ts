@@ -19,6 +19,9 @@ const lease = "1 minute";
 /** In milliseconds. */
 const lookEvery = 2_000;
 
+/** The command is what an operator has to run. */
+const isDead = "webhook failed for good; svc webhooks show tells more, svc webhooks retry sends it again";
+
 interface Claimed {
   id: string;
   webhook: string;
@@ -96,8 +99,8 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
       const text = "select svc_private.end_delivery($1, $2, $3, $4, $5) as state";
       const { rows } = await pool.query<{ state: string | null }>(text, [one.id, one.attempt, status, error, waitMs]);
       if (!error) log.info(told, "webhook sent");
-      else
-        log.warn({ ...told, reason: error }, rows[0]?.state === "dead" ? "webhook failed for good" : "webhook failed");
+      else if (rows[0]?.state === "dead") log.error({ ...told, reason: error }, isDead);
+      else log.warn({ ...told, reason: error }, "webhook failed");
     } catch (err) {
       log.warn({ ...told, err }, "the end of a delivery could not be stored; it is sent again");
     }

@@ -17,7 +17,7 @@ import { otherSecret, secret, webhooks } from "./application.ts";
 import { api } from "./definitions.ts";
 
 const db = database();
-const { got, at, config, worker, deliveries, addNote } = webhooks(db);
+const { got, answers, at, config, worker, deliveries, addEndpoint, addNote } = webhooks(db);
 const folder = await mkdtemp(join(tmpdir(), "svc-webhooks-"));
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -63,6 +63,22 @@ test("svc webhooks lists dead deliveries first, shows one, and sends dead ones a
   expect(await db.sql("select act, outcome from svc.operator_acts")).toEqual([
     { act: "act_retry_deliveries", outcome: "retried 1" },
   ]);
+});
+
+test("a delivery that dies is told as an error, with the command that sends it again", async () => {
+  const lines: Record<string, unknown>[] = [];
+  answers.set("/ann", 410);
+  await worker({ log: createLog("info", { write: (line) => void lines.push(JSON.parse(line)) }) });
+  await addEndpoint("ann", "/ann");
+  await addNote("ann", "1");
+  const error = () => lines.find(({ level }) => level === 50);
+  await until(() => error() !== undefined);
+  expect(error()).toMatchObject({
+    webhook: "note-changed",
+    reason: "The receiver answered 410.",
+    delivery: expect.any(String),
+  });
+  expect(error()?.msg).toContain("svc webhooks retry sends it again");
 });
 
 test("a delivery that is retried is sent by a running worker", async () => {
