@@ -9,6 +9,7 @@ import type { ModelMessage } from "ai";
 import { z } from "zod";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { Message } from "../contract/ai.ts";
+import { causesOf } from "../kit/causes.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { largestAnswer, mebibyte, patientFetch } from "./patient-fetch.ts";
 import {
@@ -218,7 +219,8 @@ async function explained<T>(signal: AbortSignal, work: () => Promise<T>): Promis
 /** Errors of the SDK contain the request with its prompt, so nothing of them is passed on. */
 function reason(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SvcError) return cause;
+  const own = causesOf(error).find((one) => one instanceof SvcError);
+  if (own) return own;
   const status = (error as { statusCode?: number }).statusCode;
   if (status !== undefined && status >= 400) return providerFailed(`it answered ${status}`);
   return providerFailed("its answer was cut short, or has an unexpected form", error);

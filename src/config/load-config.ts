@@ -148,14 +148,11 @@ function checkEnvironment(set: Environment, problems: string[]): void {
   if (!set.GOOGLE_CLIENT_ID !== !set.GOOGLE_CLIENT_SECRET) {
     refuse(set.GOOGLE_CLIENT_ID ? "GOOGLE_CLIENT_SECRET" : "GOOGLE_CLIENT_ID", "is missing; set both or neither");
   }
-  const { DATABASE_SYSTEM_URL, DATABASE_QUEUE_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL } = set;
-  const others = [DATABASE_SYSTEM_URL, DATABASE_QUEUE_URL, DATABASE_AUTH_URL, DATABASE_ADMIN_URL];
-  others.push(set.DATABASE_REPLICATION_URL, set.DATABASE_SCRATCH_URL, ...set.DATABASE_REPLICA_URLS);
-  others.push(set.DATABASE_STUDIO_URL, set.DATABASE_STUDIO_ACT_URL);
   if (set.DATABASE_STUDIO_ACT_URL && !set.DATABASE_STUDIO_URL) {
     refuse("DATABASE_STUDIO_URL", "is missing, while DATABASE_STUDIO_ACT_URL is set; set both, or the first alone");
   }
-  if (!set.DATABASE_URL && others.some(Boolean)) {
+  const others = Object.entries(set).filter(([name]) => name.startsWith("DATABASE_"));
+  if (!set.DATABASE_URL && others.some(([, value]) => [value ?? []].flat().length > 0)) {
     refuse("DATABASE_URL", "is missing, while another DATABASE_*_URL is set; set it to the URL for requests");
   }
 }

@@ -6,6 +6,7 @@
  * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 import pg from "pg";
+import { causesOf } from "../kit/causes.ts";
 import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "./access.ts";
@@ -93,11 +94,8 @@ export const sqlStates: Record<string, Mapping> = {
  * @param constraint its name, such as "articles_slug_unique". (Default: any)
  */
 export function isConflict(error: unknown, constraint?: string): boolean {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if (sqlState(at) !== "23505" || !("constraint" in at)) continue;
-    return constraint === undefined || at.constraint === constraint;
-  }
-  return false;
+  const refused = causesOf(error).find((one) => "constraint" in one && sqlState(one) === "23505");
+  return refused !== undefined && (constraint === undefined || Object(refused).constraint === constraint);
 }
 
 /** By the class of a SQLSTATE (its first two characters), if the table above does not list the code. */
@@ -198,11 +196,10 @@ export const sqlState = (error: unknown): string | undefined => fromDatabase(err
 
 /** PostgreSQL's own error: the given one or its cause. */
 export function fromDatabase(error: unknown): pg.DatabaseError | undefined {
-  for (let current = error, depth = 0; current instanceof Error && depth < 5; current = current.cause, depth++) {
-    // Node's own codes, such as EPIPE, can look like a SQLSTATE.
-    if (current instanceof pg.DatabaseError && current.code !== undefined) return current;
-  }
-  return undefined;
+  // Node's own codes, such as EPIPE, can look like a SQLSTATE.
+  return causesOf(error)
+    .filter((one) => one instanceof pg.DatabaseError)
+    .find(({ code }) => code !== undefined);
 }
 
 /** The part of the input for which a generated function has failed (src/crud/crud-many.ts). */

@@ -12,6 +12,7 @@ import { inTransaction, requireSession } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { decodeCall } from "../http/wire.ts";
+import { causesOf } from "../kit/causes.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
@@ -152,16 +153,12 @@ const withoutData = ({ data: _, result: __, channel, topic: stored, message, ...
   return topic ? { send: topic, event } : rest;
 };
 
-const causes = function* (error: unknown) {
-  for (let current = error; current instanceof Error; current = current.cause) yield current;
-};
-
-const isReadOnly = (error: unknown) => [...causes(error)].some((one) => "code" in one && one.code === "25006");
+const isReadOnly = (error: unknown) => causesOf(error).some((one) => "code" in one && one.code === "25006");
 
 /** With the cause's message, which clients do not get: the operator asked for it. */
 function told(error: unknown): Record<string, unknown> {
   const { message, code, hint, issues } = error instanceof SvcError ? error : new SvcError("INTERNAL");
-  const cause = [...causes(error)].at(-1)?.message;
+  const cause = causesOf(error).at(-1)?.message;
   return {
     error: message,
     code,

@@ -10,6 +10,7 @@ import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { Seed, SeedUser } from "../contract/seed.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
+import { causesOf } from "../kit/causes.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { createPools, type PoolUrls } from "../postgres/pools.ts";
@@ -64,12 +65,10 @@ export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: S
 /** Adds the details that clients do not get: the seed's author is the developer. */
 function inFull(error: SvcError): unknown {
   const { cause } = error;
-  for (let current: unknown = cause; current instanceof Error; current = current.cause) {
-    if (!(current instanceof pg.DatabaseError)) continue;
-    const { message, detail } = current;
-    const told = new DefinitionError(`The database refused a row: ${message}.`, detail ? { hint: detail } : {});
-    if (cause instanceof Error && cause.stack) told.stack = cause.stack; // where in the seed
-    return told;
-  }
-  return cause ?? error;
+  const refused = causesOf(cause).find((one) => one instanceof pg.DatabaseError);
+  if (!refused) return cause ?? error;
+  const { message, detail } = refused;
+  const told = new DefinitionError(`The database refused a row: ${message}.`, detail ? { hint: detail } : {});
+  if (cause instanceof Error && cause.stack) told.stack = cause.stack; // where in the seed
+  return told;
 }

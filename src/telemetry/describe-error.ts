@@ -1,4 +1,5 @@
 /** Formats errors for the log, without private data. */
+import { causesOf } from "../kit/causes.ts";
 import { mask } from "./mask.ts";
 
 /**
@@ -51,13 +52,10 @@ function describe(error: unknown, causes: number): object {
  * @returns undefined for other errors
  */
 export function databaseReason(error: unknown): string | undefined {
-  let found = error;
-  for (let causes = maxCauses; found instanceof Error && causes >= 0; causes--, found = found.cause) {
-    if (!("severity" in found)) continue;
-    const { code, message, routine } = describeDatabaseError(found) as Record<string, string | undefined>;
-    return [code, message ?? routine].filter(Boolean).join(" ");
-  }
-  return undefined;
+  const found = causesOf(error).find((one) => "severity" in one);
+  if (!found) return undefined;
+  const { code, message, routine } = describeDatabaseError(found) as Record<string, string | undefined>;
+  return [code, message ?? routine].filter(Boolean).join(" ");
 }
 
 /** Data exceptions, and syntax errors of casts and text search queries. Their messages quote their input. */

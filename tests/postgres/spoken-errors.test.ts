@@ -1,8 +1,9 @@
 // If this file fails, callers do not hear why a function of the application refused, or hear what is only for the log.
 
 import { sql } from "drizzle-orm";
+import pg from "pg";
 import { beforeAll, expect, test } from "vitest";
-import { createSvcProcedureBuilders, v } from "../../src/index.ts";
+import { createSvcProcedureBuilders, isConflict, v } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 
@@ -77,4 +78,13 @@ test("a write that PgBouncer has kept waiting, and not sent, is UNAVAILABLE: its
     execute function public.no_connection()`);
   const { status, body } = await app.mutate(ann, "notes.create", { title: "full" });
   expect([status, body.code]).toEqual([503, "UNAVAILABLE"]);
+});
+
+test("isConflict finds a refusal among the causes, and ends where an error is its own cause", () => {
+  const refusal = Object.assign(new pg.DatabaseError("duplicate", 0, "error"), { code: "23505", constraint: "one" });
+  const wrapped = new Error("saving failed", { cause: new Error("query failed", { cause: refusal }) });
+  expect([isConflict(wrapped), isConflict(wrapped, "one"), isConflict(wrapped, "other")]).toEqual([true, true, false]);
+  const circle = new Error("in a circle");
+  circle.cause = circle;
+  expect(isConflict(circle)).toBe(false);
 });
