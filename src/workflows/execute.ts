@@ -90,7 +90,7 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
 
 /** Says that a run has failed because its time was up, or because it ended its workers: `claim_run` decides both. */
 async function tellFailed(runId: string, { runtime, log }: ExecuteOptions): Promise<void> {
-  const text = "select name, message from svc_private.list_failed_runs(now() - interval '10 seconds') where id = $1";
+  const text = "select name, message from svc_private.failure_of_run($1)";
   const [run] = (await runtime.systemPool.query<{ name: string; message: string }>(text, [runId])).rows;
   if (run) log.error({ run: runId, workflow: run.name, reason: run.message }, runFailed);
 }
