@@ -61,10 +61,11 @@ async function write(path: string, text: string): Promise<string> {
 
 /** @returns the files of the page that are for the compiler */
 async function written(page: string, shown: readonly Snippet[]): Promise<string[]> {
-  const files = shown.flatMap(({ file, text }) => (file ? write(join(page, file), text) : []));
+  const files: string[] = [];
+  // In their order: a page may show a file once more, with what it adds.
+  for (const { file, text } of shown) if (file) files.push(await write(join(page, file), text));
   const isApplication = shown.some(({ file }) => file === "backend/index.ts");
   if (isApplication) {
-    await Promise.all(files);
     const { code, text } = await runHere(["codegen", "--cwd", join(folder, page)], {});
     if (code !== 0) throw new Error(text);
   }
@@ -76,7 +77,7 @@ async function written(page: string, shown: readonly Snippet[]): Promise<string[
     const code = own && !isApplication ? text.replace("./svc/api.ts", deskApi) : whole;
     return write(join(page, "web", `${place.replaceAll(/\W/g, "_")}.tsx`), own ? code : `${prelude}${api}\n${code}`);
   });
-  return (await Promise.all([...files, ...loose])).filter((file) => file.endsWith(".tsx"));
+  return [...files, ...(await Promise.all(loose))].filter((file) => file.endsWith(".tsx"));
 }
 
 test("the examples type-check", async () => {
