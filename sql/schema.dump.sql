@@ -4814,7 +4814,7 @@ declare
   gap int8range;
   most integer;
   over bigint;
-  now_running text := concat_ws(' ', extract(epoch from pg_postmaster_start_time()),
+  now_running text := concat_ws(' ', svc.server_incarnation(),
     (select d.oid from pg_database d where d.datname = current_database()), pg_relation_filenode('svc.channels'));
   sent timestamptz;
   users text[];

@@ -6,10 +6,10 @@
 -- after a higher one. A sequence would not do that. Two callers lock the rows of several channels in the same order, and lock no
 -- others afterwards.
 --
--- A backup that is restored, or a standby that takes over, may know fewer numbers than were given out. Then the server was started
--- anew, or the table was made anew: the first message after that gets a number above the clock's microseconds, which is above all that
--- were given out, and the row notes which ones it has left out. Who comes back with one of these hears of a gap. A restart that lost
--- nothing leaves out numbers too, which nobody notices.
+-- A backup that is restored, a standby that takes over, or a server that has lost its last commits in a crash, may know fewer numbers
+-- than were given out. Then svc.server_incarnation() is another one, or the table was made anew: the first message after that gets a
+-- number above the clock's microseconds, which is above all that were given out, and the row notes which ones it has left out. Who
+-- comes back with one of these hears of a gap. A restart that lost nothing leaves out numbers too, which nobody notices.
 --
 -- An item with `clear` removes all messages that the channel had before. It uses up a number, so who comes back with an older one hears
 -- of a gap.
@@ -38,7 +38,7 @@ declare
   gap int8range;
   most integer;
   over bigint;
-  now_running text := concat_ws(' ', extract(epoch from pg_postmaster_start_time()),
+  now_running text := concat_ws(' ', svc.server_incarnation(),
     (select d.oid from pg_database d where d.datname = current_database()), pg_relation_filenode('svc.channels'));
   sent timestamptz;
   users text[];
