@@ -1,5 +1,6 @@
 // If this file fails, a run fails, or a call of wf does nothing, and the log says nothing of it.
 import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "drizzle-orm";
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { workflow } from "../../src/index.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -17,6 +18,10 @@ const throwing = workflow("told.throwing", {
       throw new Error("the receiver is away");
     }),
 });
+const casting = workflow("told.casting", {
+  retries: 0,
+  handler: (wf) => wf.step("cast", () => wf.db.execute(sql`select ${"of a patient"}::text::integer`)),
+});
 const late = workflow("told.late", {
   handler: (wf) => void open.promise.then(() => wf.step("late", () => 1)).catch(() => {}),
 });
@@ -27,7 +32,7 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start((input as { name: string }).name, {}));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { large, throwing, late, slow, patient } });
+const api = apiWith({ procedures: { start }, workflows: { large, throwing, casting, late, slow, patient } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 const lines: Record<string, unknown>[] = [];
@@ -53,6 +58,16 @@ test("a run whose step failed is told with what the step threw", async () => {
   const run = await begin("told.throwing");
   const err = { message: "the receiver is away" };
   expect(await error()).toMatchObject({ run, workflow: "told.throwing", step: "mail", err, msg: message });
+});
+
+test("a run that has failed is told once, also if its job runs again, and never with the values of a statement", async () => {
+  const run = await begin("told.casting");
+  await error();
+  await db.sql("select svc_private.wake_run($1, now())", [run]);
+  const jobs = "select from graphile_worker._private_jobs where key = $1";
+  await until(async () => (await db.sql(jobs, [`workflow:${run}`])).length === 0);
+  expect(lines.filter(({ level }) => level === 50)).toHaveLength(1);
+  expect(JSON.stringify(lines)).not.toContain("of a patient");
 });
 
 test("a run whose result cannot be stored", async () => {
