@@ -20,7 +20,7 @@ const throwing = workflow("told.throwing", {
 });
 const casting = workflow("told.casting", {
   retries: 0,
-  handler: (wf) => wf.step("cast", () => wf.db.execute(sql`select ${"of a patient"}::text::integer`)),
+  handler: (wf) => wf.step("cast", () => wf.db.execute(sql`select ${"of a patient"}::text::integer` as never)),
 });
 const late = workflow("told.late", {
   handler: (wf) => void open.promise.then(() => wf.step("late", () => 1)).catch(() => {}),
