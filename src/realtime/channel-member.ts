@@ -79,7 +79,7 @@ export interface MemberOptions {
   secret: unknown;
   /** Of a durable channel. */
   recall?: Recall | undefined;
-  /** Called when it may be there, before it is. @throws SvcError why it is not let in all the same */
+  /** As `Member.entering`. */
   entering(): void;
   /** Called when it may not be there, or not any more. */
   refused(member: Member, error: SvcError): void;
@@ -97,8 +97,9 @@ export class Member {
   isOver = false;
   /** Whether it has the list of those who are there. */
   hasList = false;
+  /** Called when it may be there and has a place, before it is there. @throws SvcError why it is not let in all the same */
+  readonly entering: () => void;
   readonly #host: Host;
-  readonly #entering: MemberOptions["entering"];
   readonly #refused: MemberOptions["refused"];
   #isAsking = false;
   #again = false;
@@ -119,7 +120,7 @@ export class Member {
   constructor({ host, socket, key, place, connection, secret, recall, entering, refused }: MemberOptions) {
     this.#host = host;
     this.#recall = recall;
-    this.#entering = entering;
+    this.entering = entering;
     this.#refused = refused;
     this.secret = secret;
     this.socket = socket;
@@ -247,7 +248,6 @@ export class Member {
 
   #release({ isComplete, stored }: Asked, count: number): void {
     if (!this.isAdmitted) {
-      this.#entering();
       this.isAdmitted = true;
       this.#host.admitted(this);
     }

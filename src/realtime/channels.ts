@@ -149,6 +149,7 @@ export class Channels {
     if (count >= channelLimits.members && !(isShown && this.presence.knows(topic, member.connection))) {
       throw new SvcError("RATE_LIMITED", `This channel has ${channelLimits.members} connections, and takes no more.`);
     }
+    member.entering();
     this.#arriving.remove(topic, member);
     this.#rooms.add(topic, member);
     member.socket.tell({ type: "subscribed", query: member.key, follows: member.secret, member: member.sender });
@@ -177,7 +178,6 @@ export class Channels {
   }
 
   // What the log says.
-
   hears(topic: string): boolean {
     return this.#doubting.has(topic);
   }

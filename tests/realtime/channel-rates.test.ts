@@ -128,3 +128,20 @@ test("a user who paused for a while may send at once again, and one who did not,
   vi.advanceTimersByTime(60_000);
   expect(given()).toBe(400);
 });
+
+test("who finds a channel full does not pay for those who would have heard of it", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { all, enter } = local(async () => yes);
+  for (let n = 0; n < 500; n++) await enter(lobby(9));
+  const { frames, told } = await enter(lobby(9), "school");
+  while (told.length < 60) {
+    const before = told.length;
+    frames.handle({ type: "subscribe", query: lobby(9) });
+    while (told.length === before) await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect([...new Set(told.map((each) => (each as { error?: string }).error))]).toEqual([
+    "This channel has 500 connections, and takes no more.",
+  ]);
+  await all.close();
+});
