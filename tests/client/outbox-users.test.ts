@@ -112,6 +112,36 @@ test("a row that was saved just before the connection was lost is among the kept
   expect(again.titles()).toEqual(["changed"]);
 });
 
+test("rows are kept once for all that is saved in a row: there may be many, and each time takes long on a telephone", async () => {
+  const { promise: offline, resolve: goOn } = Promise.withResolvers<void>();
+  const page = await offlinePage(running.url, {
+    keepRows: true,
+    client: {
+      async fetch(input, init) {
+        if (!String(input).endsWith("/api/mutation")) return fetch(input, init);
+        await offline;
+        return fetch(String(input).replace(page.network.url, running.url), init);
+      },
+    },
+  });
+  await page.auth.signUp(...person());
+  await page.notes.preload();
+  await expect.poll(() => page.client.realtime.getStatus()).toBe("live");
+  await expect.poll(() => page.device.keys("rows/")).toHaveLength(1);
+  const titles = Array.from({ length: 9 }, (_, n) => `saved ${n}`);
+  for (const title of titles) page.notes.insert(note(title));
+  let times = 0;
+  page.device.before = (use, key) => {
+    if (use === "write" && key.startsWith("rows/")) times++;
+  };
+  page.offline(); // no answer of the query comes
+  goOn();
+  await expect.poll(page.outbox.pending).toEqual([]);
+  const again = await page.reload();
+  await expect.poll(again.titles).toEqual(titles);
+  expect(times).toBe(1);
+});
+
 test("in cookie mode nothing is saved for the user whose cookie the browser has got meanwhile", async () => {
   let cookie = "";
   const jar: typeof fetch = async (input, init) => {

@@ -81,12 +81,12 @@ export class View implements Follower {
     const row = { ...this.#restored([rowOf(entry)])[0], ...Object(result) };
     const key = entry.type === "insert" ? this.#options.getKey(row) : entry.rowKey;
     this.#saved.push({ entry, row, key, isAsked: false });
-    this.#keepKnown();
   }
 
   settled(): void {
     if (this.#saved.every(({ isAsked }) => isAsked)) return;
     for (const each of this.#saved) each.isAsked = true;
+    this.#keepKnown(); // once for all that was saved: it takes long where there are many rows
     this.#ask().catch(() => {}); // then a later answer has it
   }
 
