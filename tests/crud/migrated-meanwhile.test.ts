@@ -1,7 +1,7 @@
 // If this file fails, calls that a release's migration kept waiting are answered with 500.
 import { beforeAll, beforeEach, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { service, type User } from "../support/service.ts";
+import { bearer, service, type User } from "../support/service.ts";
 
 const db = database();
 const app = service(db);
@@ -23,8 +23,16 @@ beforeEach(async () => {
   }
 });
 
-test.for<[string, (key?: string) => Promise<{ status: number }>]>([
+const keyed = () =>
+  app.fetch("/api/mutation", {
+    method: "POST",
+    headers: { "content-type": "application/json", "idempotency-key": crypto.randomUUID(), ...bearer(ann) },
+    body: JSON.stringify({ name: "notes.create", args: { title: "tea" } }),
+  });
+
+test.for<[string, () => Promise<{ status: number }>]>([
   ["create", () => app.mutate(ann, "notes.create", { title: "tea" })],
+  ["create with an idempotency key", keyed],
   ["list", () => app.query(ann, "notes.list", { search: "t" })],
   ["list as it is without options", () => app.query(ann, "notes.list", {})],
 ])("a call of a generated operation that a migration keeps waiting finds what it has made: %s", async ([, call]) => {
