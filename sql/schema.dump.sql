@@ -4849,7 +4849,11 @@ begin
       channel.skipped := channel.skipped + int8multirange(int8range(channel.last, above, '(]'));
       channel.last := above;
     end if;
-    cleared := case when exists (select from unnest(each.items) i where i ? 'clear') then channel.last + 1 end;
+    if channel.last > channel.dropped and exists (select from unnest(each.items) i where i ? 'clear') then
+      cleared := channel.last + 1;
+    else
+      cleared := null;
+    end if;
     channel.last := coalesce(cleared, channel.last);
 
     with added as (

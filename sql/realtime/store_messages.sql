@@ -12,7 +12,7 @@
 -- comes back with one of these hears of a gap. A restart that lost nothing leaves out numbers too, which nobody notices.
 --
 -- An item with `clear` removes all messages that the channel had before. It uses up a number, so who comes back with an older one hears
--- of a gap.
+-- of a gap. It does nothing where there are none.
 --
 -- Users who are gone, or whose row is being deleted, get nothing stored: their messages would fail those of all others. The
 -- lock keeps the user until the commit.
@@ -73,7 +73,11 @@ begin
       channel.skipped := channel.skipped + int8multirange(int8range(channel.last, above, '(]'));
       channel.last := above;
     end if;
-    cleared := case when exists (select from unnest(each.items) i where i ? 'clear') then channel.last + 1 end;
+    if channel.last > channel.dropped and exists (select from unnest(each.items) i where i ? 'clear') then
+      cleared := channel.last + 1;
+    else
+      cleared := null;
+    end if;
     channel.last := coalesce(cleared, channel.last);
 
     with added as (

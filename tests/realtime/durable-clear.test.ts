@@ -42,6 +42,11 @@ const wall = () => {
   const id = `place ${++count}`;
   return { id, key: `wall::{"id":"${id}"}` };
 };
+const joinedTo = async (key: string) => {
+  const socket = await connect(null);
+  await join(socket, key);
+  return socket;
+};
 const stored = (key: string) =>
   db.sql<{ id: string }>(
     "select m.id from svc.channel_messages m join svc.channels c on c.id = m.channel_id where topic = $1 order by m.id",
@@ -69,6 +74,19 @@ test("what a handler clears is gone with its commit, and stays if it fails", asy
   expect(until).toBe(0);
   const back = await join(await elsewhere(null), key, { after: now.until });
   expect([back.gap, said(back.messages)]).toEqual([false, ["4"]]);
+});
+
+test("nobody hears of a gap where nothing was cleared: a channel that was empty", async () => {
+  const { id, key } = wall();
+  const { until: before } = await join(await connect(null), key);
+  await running.mutate(ann, "test.clear", { id });
+  expect((await join(await connect(null), key, { after: before })).gap).toBe(false);
+  await say(await joinedTo(key), key, "old");
+  await running.mutate(ann, "test.clear", { id });
+  const { until } = await join(await connect(null), key, { last: 1 });
+  await running.mutate(ann, "test.clear", { id });
+  expect((await join(await connect(null), key, { after: until })).gap).toBe(false);
+  expect((await join(await connect(null), key, { after: before })).gap).toBe(true);
 });
 
 test("a message of the same call stays, so that a handler can say who has cleared", async () => {
