@@ -34,6 +34,7 @@ declare
   above bigint;
   channel svc.channels;
   cleared bigint;
+  clears boolean;
   each record;
   gap int8range;
   most integer;
@@ -53,7 +54,8 @@ begin
        for key share skip locked);
 
   for each in
-    select g.topic, sha256(convert_to(g.topic, 'UTF8')) as digest, array_agg(g.m order by g.place) as items
+    select g.topic, sha256(convert_to(g.topic, 'UTF8')) as digest, array_agg(g.m order by g.place) as items,
+           bool_or(g.m ? 'clear') as clears, bool_and(g.m ? 'clear') as only_clears
       from (select o.m, o.place, o.m ->> 'topic' as topic, o.m ->> 'user' as sender
               from jsonb_array_elements(messages) with ordinality o (m, place)) g
      where g.sender is null or g.sender = any (users)
@@ -61,23 +63,22 @@ begin
   loop
     loop -- a sweep may remove the row between the two statements
       select * into channel from svc.channels c where c.digest = each.digest for update;
-      exit when found;
+      exit when found or each.only_clears;
       insert into svc.channels (name, topic, digest, began, last, dropped, run)
       select each.items[1] ->> 'name', each.topic, each.digest, t.at, t.at, t.at, now_running
         from (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as at) t
           on conflict (digest) do nothing;
     end loop;
+    clears := each.clears and exists (
+      select from svc.channel_messages m where m.channel_id = channel.id and m.id > channel.dropped);
+    continue when each.only_clears and not clears;
     sent := clock_timestamp();
     if channel.run is distinct from now_running then
       above := greatest(channel.last, (extract(epoch from sent) * 1000000)::bigint);
       channel.skipped := channel.skipped + int8multirange(int8range(channel.last, above, '(]'));
       channel.last := above;
     end if;
-    if channel.last > channel.dropped and exists (select from unnest(each.items) i where i ? 'clear') then
-      cleared := channel.last + 1;
-    else
-      cleared := null;
-    end if;
+    cleared := case when clears then channel.last + 1 end;
     channel.last := coalesce(cleared, channel.last);
 
     with added as (

@@ -13,7 +13,7 @@ type Act =
   | { kind: "restart" | "backup" | "restore" | "join" }
   | { kind: "return"; who: number };
 
-/** What a channel went through: the uses of its numbers, in order. A clearing is null. */
+/** What a channel went through: the uses of its numbers, in order. A clearing is null; one of an empty channel uses none. */
 type History = readonly (string | null)[];
 
 /** The messages that are there, and how many uses of numbers are before them. */
@@ -65,7 +65,7 @@ test("who comes back misses nothing silently, and hears of a gap only where some
       await client.query("select svc.store_messages($1)", [
         JSON.stringify(isClearing ? [...all, { ...item, clear: true }] : all),
       ]);
-      now = [...now, ...(isClearing ? [null] : []), ...said];
+      now = [...now, ...(isClearing && kept(now).texts.length > 0 ? [null] : []), ...said];
       await read(null);
     };
 
