@@ -82,38 +82,42 @@ export async function invokeBatch(
 }
 
 /**
- * Runs one mutation in a transaction that keeps its answer. A generated one is tried again as without a key
- * (`callStatement`).
+ * Runs one mutation in a transaction that keeps its answer.
  *
  * @throws as `invoke`; CONFLICT if the key was used for another call
  */
 export async function invokeKeyed(runtime: Runtime, call: BatchCall, caller: Caller, key: string): Promise<Answers> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await inKeyedTransaction(runtime, [call], caller, key, async (transaction, context) => [
-        await runWithin(runtime, transaction, context, call),
-      ]);
-    } catch (error) {
-      const { cause } = error as SvcError;
-      if (attempt < maxRetries && isPlain(call) && (isTransient(cause) || isOutdated(cause))) continue;
-      throw await locate(runtime, call, caller, error);
-    }
+  try {
+    return await inKeyedTransaction(runtime, [call], caller, key, async (transaction, context) => [
+      await runWithin(runtime, transaction, context, call),
+    ]);
+  } catch (error) {
+    throw await locate(runtime, call, caller, error);
   }
 }
 
-function inKeyedTransaction(
+/** Generated calls are tried again as without a transaction (`callStatement`): it was rolled back, and no code of the application ran. */
+async function inKeyedTransaction(
   runtime: Runtime,
   calls: readonly BatchCall[],
   caller: Caller,
   key: string | undefined,
   run: (transaction: RequestTransaction, context: CallContext) => Promise<string[]>,
 ): Promise<Answers> {
-  return inTransaction(runtime, caller, "write", async (transaction, context) => {
-    const results = () => run(transaction, context);
-    return key === undefined
-      ? { results: await results(), replayed: false }
-      : runOnce(transaction, key, calls, results);
-  });
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await inTransaction(runtime, caller, "write", async (transaction, context) => {
+        const results = () => run(transaction, context);
+        return key === undefined
+          ? { results: await results(), replayed: false }
+          : runOnce(transaction, key, calls, results);
+      });
+    } catch (error) {
+      const { cause } = error as SvcError;
+      const isAgain = attempt < maxRetries && calls.every(isPlain) && (isTransient(cause) || isOutdated(cause));
+      if (!isAgain) throw error;
+    }
+  }
 }
 
 /** A generated mutation without a hook: one statement. */

@@ -29,10 +29,18 @@ const keyed = () =>
     headers: { "content-type": "application/json", "idempotency-key": crypto.randomUUID(), ...bearer(ann) },
     body: JSON.stringify({ name: "notes.create", args: { title: "tea" } }),
   });
+const batch = (...titles: string[]) =>
+  app.fetch("/api/batch", {
+    method: "POST",
+    headers: { "content-type": "application/json", ...bearer(ann) },
+    body: JSON.stringify({ calls: titles.map((title) => ({ name: "notes.create", args: { title } })) }),
+  });
 
 test.for<[string, () => Promise<{ status: number }>]>([
   ["create", () => app.mutate(ann, "notes.create", { title: "tea" })],
   ["create with an idempotency key", keyed],
+  ["create in a batch", () => batch("tea")],
+  ["several in a batch", () => batch("tea", "milk")],
   ["list", () => app.query(ann, "notes.list", { search: "t" })],
   ["list as it is without options", () => app.query(ann, "notes.list", {})],
 ])("a call of a generated operation that a migration keeps waiting finds what it has made: %s", async ([, call]) => {
