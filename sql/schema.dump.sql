@@ -8609,6 +8609,21 @@ $function$
 execute: svc_system
 comment: Ends a pending transcription with a text or an error.
 
+-- function svc_private.ended_by_claim(uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.ended_by_claim(run_id uuid)
+ RETURNS TABLE(name text, reason text)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select r.name, r.error_detail
+    from svc.workflow_runs r
+   where r.id = run_id and r.status = 'failed' and r.updated_at > now() - interval '10 seconds'
+     and r.error_detail ~ '^(maxDuration was|claimed 10 times)'
+$function$
+execute: svc_system
+comment: The name of a run that svc_private.claim_run() has failed within 10 seconds, and why.
+
 -- function svc_private.endpoint_key(regclass): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.endpoint_key(relation regclass)
  RETURNS TABLE(source text, key text, condition text)

@@ -90,21 +90,10 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
 
 /** Says that a run has failed because its time was up, or because it ended its workers: `claim_run` decides both. */
 async function tellFailed(runId: string, { runtime, log }: ExecuteOptions): Promise<void> {
-  const { rows } = await runtime.systemPool.query<{ name: string; reason: string }>({
-    ...endedByClaim,
-    values: [runId],
-  });
-  const [run] = rows;
+  const text = "select name, reason from svc_private.ended_by_claim($1)";
+  const [run] = (await runtime.systemPool.query<{ name: string; reason: string }>(text, [runId])).rows;
   if (run) log.error({ run: runId, workflow: run.name, reason: run.reason }, runFailed);
 }
-
-/** Not one whose handler has failed: that was told, and its detail may quote values. */
-const endedByClaim = {
-  name: "svc_ended_by_claim",
-  text: `select name, error_detail as reason from svc.workflow_runs
-    where id = $1 and status = 'failed' and updated_at > now() - interval '10 seconds'
-      and error_detail ~ '^(maxDuration was|claimed 10 times)'`,
-};
 
 /** The command is what an operator has to run. */
 const runFailed = "run failed; svc workflows show tells more, svc workflows retry continues it";
