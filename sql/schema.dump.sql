@@ -8753,20 +8753,6 @@ $function$
 execute: svc_system
 comment: For rows and the terms of a query that they have: rarity, frequency, length and what each adds to the BM25 score.
 
--- function svc_private.failure_of_run(uuid): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.failure_of_run(run_id uuid)
- RETURNS TABLE(name text, message text)
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  select r.name, coalesce(r.error_detail, r.error ->> 'message')
-    from svc.workflow_runs r
-   where r.id = run_id and r.status = 'failed'
-$function$
-execute: svc_system
-comment: Name and error of a run that has failed; no row for any other.
-
 -- function svc_private.feedback_terms(text,text[],double precision[],text,jsonb): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.feedback_terms(query text, texts text[], scores double precision[], language text, wanted jsonb)
  RETURNS svc_private.search_feedback
