@@ -4956,28 +4956,36 @@ begin
 
   if cardinality(statements) > 0 then
     bypassing := bypassing || array(
-      select p.proname || '()'
-        from pg_catalog.pg_proc p
-        join pg_catalog.pg_namespace n on n.oid = p.pronamespace
-       where p.prosecdef and p.prorettype <> 'pg_catalog.trigger'::regtype
-         and n.nspname not in ('pg_catalog', 'svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth', 'graphile_worker')
-         and (array_to_string(statements, ' ') ~ ('\m' || regexp_replace(p.proname, '(\W)', '\\\1', 'g') || '\M')
-              or p.oid in (
-                select d.refobjid
-                  from pg_catalog.pg_locks l
-                  join pg_catalog.pg_policy y on y.polrelid = l.relation and y.polcmd in ('r', '*')
-                  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = y.oid
-                  join pg_catalog.pg_proc f on f.oid = d.refobjid
-                 where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
-                   and d.refclassid = 'pg_catalog.pg_proc'::regclass
-                   -- A dependency does not say whether USING or WITH CHECK has it. A cast does not name its function: it counts.
-                   and (position(replace(f.proname, '"', '""') in pg_catalog.pg_get_expr(y.polqual, y.polrelid)) > 0
-                        or position(replace(f.proname, '"', '""') in pg_catalog.pg_get_expr(y.polwithcheck, y.polrelid)) = 0
-                        or y.polwithcheck is null)
-                   and exists (
-                     select from unnest(y.polroles) role
-                      where role = 0 or pg_catalog.pg_has_role(reader, role, 'member'))))
-       order by 1);
+      with recursive app as materialized (
+        select p.proname, p.prosecdef and p.prorettype <> 'pg_catalog.trigger'::regtype as is_bypassing, p.prosrc as body,
+               p.prosqlbody::text as tree, '\m' || regexp_replace(p.proname, '(\W)', '\\\1', 'g') || '\M' as word,
+               'funcid ' || p.oid || ' ' as node -- also of operators and casts
+          from pg_catalog.pg_proc p
+          join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+          join pg_catalog.pg_language g on g.oid = p.prolang and (g.lanname not in ('c', 'internal') or p.prosecdef)
+         where n.nspname not in ('pg_catalog', 'information_schema', 'svc', 'svc_hidden', 'svc_private', 'svc_crud', 'auth',
+                                 'graphile_worker')
+      ), trees as materialized (
+        select y.polqual::text as tree
+          from pg_catalog.pg_locks l
+          join pg_catalog.pg_policy y on y.polrelid = l.relation and y.polcmd in ('r', '*')
+         where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
+           and exists (
+             select from unnest(y.polroles) role where role = 0 or pg_catalog.pg_has_role(reader, role, 'member'))
+        union
+        select w.ev_action::text
+          from pg_catalog.pg_locks l
+          join pg_catalog.pg_rewrite w on w.ev_class = l.relation
+         where l.pid = pg_catalog.pg_backend_pid() and l.locktype = 'relation'
+      ), called as (
+        select a.* from app a
+         where array_to_string(statements, ' ') ~* a.word
+            or exists (select from trees t where position(a.node in t.tree) > 0)
+        union
+        select a.* from called c
+          join app a on c.body ~* a.word or position(a.node in c.tree) > 0
+      )
+      select proname || '()' from called where is_bypassing order by 1);
   end if;
 end
 $function$
