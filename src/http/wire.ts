@@ -62,7 +62,8 @@ function withNamedFiles(args: unknown, form: FormData): unknown {
       hint: `The part \`${name}\` becomes a member of args: leave the member out, or give null or a list.`,
     });
   const given = args ?? {};
-  if (!isObject(given)) throw refused([...names].join("`, `"));
+  // A Map, a Set or another file has members, too, which a copy would lose.
+  if (!isObject(given) || Object.getPrototypeOf(given) !== Object.prototype) throw refused([...names].join("`, `"));
   const placed = [...names].map((name) => {
     const before = Object.hasOwn(given, name) ? given[name] : undefined;
     const files = form.getAll(name);

@@ -58,6 +58,12 @@ test("a file takes the place of no other value, and no name reaches a prototype"
     const { status, body } = await send(data(args), ["photo", file("photo")]);
     expect([status, body.code, body.hint]).toEqual([400, "BAD_REQUEST", expect.stringContaining("`photo`")]);
   }
+  const map = { json: { args: [["id", 7]] }, meta: [[7, "args"]] };
+  const whole = { json: { args: null }, maps: [["args"]] };
+  for (const args of [map, whole]) {
+    const { status, body } = await send(JSON.stringify(args), ["0", file("zero")], ["photo", file("photo")]);
+    expect([status, body.code]).toEqual([400, "BAD_REQUEST"]);
+  }
   await send(data({}), ["__proto__", file("x")]);
   expect(Object.getPrototypeOf(arrived)).toBe(Object.prototype);
   expect(Object.keys(arrived as object)).toEqual(["__proto__"]);
