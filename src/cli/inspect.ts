@@ -31,12 +31,15 @@ export function commandPool(connectionString: string, name: string, max = 1): pg
 export const systemCommand = <A extends Arguments = Record<never, never>>(
   definition: Pick<Definition, "description"> & {
     args?: A;
+    /** Refuses arguments that do not go together, before the database is opened. */
+    check?: (args: Values<A>) => void;
     run: (pool: pg.Pool, args: Values<A>, config: EffectiveConfig) => Promise<unknown>;
   },
 ): Definition =>
   defineCommand({
     ...definition,
     run: async (args: Values<A>) => {
+      definition.check?.(args);
       const config = await readConfig(args.cwd);
       await withDatabase(config, { logins: "system" }, async ({ urls }) => {
         const pool = commandPool(urls.system, "svc command", 2);

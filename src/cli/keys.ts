@@ -42,10 +42,12 @@ const revoke = systemCommand({
     id: optionalWord("The key's id, as svc keys list shows it. (Default: --user names the keys)"),
     user: text("Only without an id: all keys of the user with this id or address. (Default: one key)"),
   },
-  run: async (pool, { id, user }) => {
+  check: ({ id, user }) => {
     if ((id === undefined) === (user === undefined)) {
       throw new DefinitionError("Name the id of a key, or a user.", { hint: "svc keys revoke ID, or --user ADDRESS" });
     }
+  },
+  run: async (pool, { id, user }) => {
     if (user !== undefined) await findUser(pool, user, "--user");
     const revoked = await resultOf<number>(pool, "act_revoke_api_keys", id, user);
     if (revoked === 0) throw new DefinitionError("There is no such API key.", { hint: "svc keys list shows them." });

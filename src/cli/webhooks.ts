@@ -55,10 +55,12 @@ const retry = systemCommand({
     dead: flag("All that are dead."),
     webhook,
   },
-  run: async (pool, { id, dead, webhook }) => {
+  check: ({ id, dead }) => {
     if ((id === undefined) !== dead) {
       throw new DefinitionError("Say what to send again.", { hint: "Write the id of a delivery, or --dead for all." });
     }
+  },
+  run: async (pool, { id, webhook }) => {
     const retried = Number(await resultOf(pool, "act_retry_deliveries", id, webhook));
     if (id && retried === 0) {
       const { state, webhook } = await find(pool, id);

@@ -52,6 +52,14 @@ describe("svc", () => {
     expect((await svcHere(db, app.folder, ["migrate"])).code).toBe(0);
   });
 
+  test.each([
+    ["keys revoke", "Name the id of a key, or a user."],
+    ["webhooks retry", "Say what to send again."],
+  ])("%s refuses arguments that do not go together before it opens the database", async (words, refusal) => {
+    const { code, text } = await svcHere(db, app.folder, words.split(" "), noDatabase);
+    expect([code, text]).toEqual([1, expect.stringMatching(new RegExp(`^\\n${refusal}`))]);
+  });
+
   test("codegen needs no database, writes the functions once, and takes stale files away", async () => {
     const file = join(app.folder, "sql/crud/tasks.sql");
     const generated = await readFile(file, "utf8");
