@@ -14,13 +14,14 @@ set search_path = ''
 as $$
 declare
   owner text;
-  failures integer;
+  tries integer;
   is_stale boolean; -- whether the run's row has to be written
 begin
   -- The fence, as in lock_run. Most steps only lock the row: to write it each time would take a quarter longer, and leave
   -- an old version of it for vacuum. So updated_at may be a second old.
-  select r.user_id, r.attempts, r.attempts > 0 or r.claims > 0 or r.updated_at < clock_timestamp() - interval '1 second'
-    into owner, failures, is_stale
+  select r.user_id, case when place !~ '\.' then r.attempts + 1 end, -- in a branch, another one may have failed
+         r.attempts > 0 or r.claims > 0 or r.updated_at < clock_timestamp() - interval '1 second'
+    into owner, tries, is_stale
     from svc.workflow_runs r
    where r.id = record_step.run_id and r.status = 'running' and r.fence = held
      for no key update;
@@ -31,7 +32,7 @@ begin
     update svc.workflow_runs r set attempts = 0, claims = 0, updated_at = clock_timestamp() where r.id = record_step.run_id;
   end if;
   insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, error, user_id, attempts, started_at, finished_at)
-    values (record_step.run_id, place, 'step', step, true, outcome, failure, owner, failures + 1, began, clock_timestamp());
+    values (record_step.run_id, place, 'step', step, true, outcome, failure, owner, tries, began, clock_timestamp());
   perform svc_private.announce_run(run_id, owner);
 end
 $$;

@@ -34,6 +34,24 @@ const impatient = workflow("test.impatient", {
     if (!isDone) throw new SvcError("TIMEOUT");
   },
 });
+const brief = () => new Promise<void>((resolve) => setTimeout(resolve, 50));
+/** Its third step begins after the failure of the first, and ends before its second attempt. */
+const uneven = workflow("test.uneven", {
+  retries: { limit: 3, delay: 10 },
+  handler: (wf) =>
+    wf.parallel([
+      () =>
+        wf.step("first", () => {
+          calls.push("first");
+          if (calls.length < 2) throw new Error("once more");
+          return brief();
+        }),
+      async () => {
+        await wf.step("second", brief);
+        await wf.step("third", () => {});
+      },
+    ]),
+});
 const flaky = workflow("test.flaky", {
   retries: { limit: 3, delay: 10 },
   handler: async (wf) => {
@@ -74,7 +92,7 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start(input.name));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { lenient, impatient, flaky, incomplete, branches } });
+const api = apiWith({ procedures: { start }, workflows: { lenient, impatient, flaky, uneven, incomplete, branches } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -128,6 +146,13 @@ test("counts the attempts of each step", async () => {
     { name: "flaky", attempts: 3 },
     { name: "last", attempts: 1 },
   ]);
+  calls.length = 0;
+  const other = await begin("test.uneven");
+  expect((await ended(other)).status).toBe("completed");
+  expect(calls).toEqual(["first", "first"]);
+  // The failure of one branch is not an attempt of the other.
+  const counts = await db.sql("select distinct attempts from svc.workflow_steps where run_id = $1", [other]);
+  expect(counts).toEqual([{ attempts: null }]);
 });
 
 test("repeats all branches that failed at a retry, and none that is done", async () => {
