@@ -66,7 +66,7 @@ function withNamedFiles(args: unknown, form: FormData): unknown {
   if (!isObject(given) || Object.getPrototypeOf(given) !== Object.prototype) throw refused([...names].join("`, `"));
   const placed = [...names].map((name) => {
     const before = Object.hasOwn(given, name) ? given[name] : undefined;
-    const files = form.getAll(name);
+    const files = form.getAll(name).filter((value) => value instanceof Blob);
     if (Array.isArray(before)) return [name, [...before, ...files]];
     if (before !== undefined && before !== null) throw refused(name);
     return [name, files.length === 1 ? files[0] : files];

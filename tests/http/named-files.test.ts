@@ -47,6 +47,15 @@ test("the arguments may come as a file, as generated code sends JSON", async () 
   expect(seen()).toEqual({ id: 7, photo: "file photo" });
 });
 
+test("a text beside a file of the same name is no argument, as without the file", async () => {
+  const body = new FormData();
+  body.set("data", data({}));
+  body.append("photo", "text");
+  body.append("photo", file("photo"));
+  expect((await svc.fetch("/api/mutation/wire.receive", { method: "POST", body })).status).toBe(200);
+  expect(seen()).toEqual({ photo: "file photo" });
+});
+
 test("parts that maps place are not arguments of their own", async () => {
   const mapped = JSON.stringify({ json: { args: { photo: null } }, maps: [["args", "photo"]] });
   await send(mapped, ["0", file("zero")]);
