@@ -3,7 +3,7 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, inject, test, vi } from "vitest";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { canMakeStandby, startStandby } from "../../scripts/rehearse/standby.ts";
 import { takeBackup } from "../../src/backup/take.ts";
 import { examineReplicas } from "../../src/cli/doctor-connections.ts";
@@ -28,17 +28,19 @@ async function copy(directory: string, name: string) {
   const settings = { ...tree?.settings, ...same, fsync: "off", hot_standby: "on" };
   const data = join(directory, name);
   const { admin: adminUrl } = inject("urls");
+  // A slot that stays keeps all of the log that comes later.
+  onTestFinished(async () => {
+    await db.sql("select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = $1", [slot]);
+  });
   const server = await startStandby({ binDir: tree?.binDir ?? "", adminUrl, data, name: slot, settings });
+  onTestFinished(server.stop);
   const url = Object.assign(new URL(db.url("request")), { port: String(server.port) }).href;
-  const stop = async () => {
-    await server.stop();
-    await db.sql("select pg_drop_replication_slot($1)", [slot]);
-  };
-  return { ...server, url, stop };
+  return { ...server, url };
 }
 
 test.skipIf(missing)(`a standby that is ahead of the primary answers nobody${missing}`, async () => {
   const directory = mkdtempSync(join(tmpdir(), "svc-strayed-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   chmodSync(directory, 0o711); // the server's user passes
   const standby = await copy(directory, "standby");
   const promoted = await copy(directory, "promoted");
@@ -73,7 +75,5 @@ test.skipIf(missing)(`a standby that is ahead of the primary answers nobody${mis
     ]);
   } finally {
     await primary.close();
-    await Promise.all([standby.stop(), promoted.stop()]);
-    rmSync(directory, { recursive: true, force: true });
   }
 });
