@@ -92,7 +92,7 @@ export function createPool(
   log: Logger,
   prepare = name === "system" ? undefined : limitStatements(timeoutOf(name, settings)),
 ): OnePool {
-  const open = new Set<pg.PoolClient>();
+  const open = new Set<pg.ClientBase>();
   const pool = new pg.Pool({
     connectionString: url,
     max: settings[name],
@@ -101,6 +101,8 @@ export function createPool(
     application_name: `svc ${name}`,
     ...keepAlive,
     async onConnect(client) {
+      open.add(client);
+      client.once("end", () => open.delete(client));
       breakIfSilent(client, silenceAllowed(settings));
       breakIfRowTooLarge(client, (name === "request" ? settings.rowBytes : undefined) ?? largestRow);
       await prepare?.(client);
@@ -114,7 +116,6 @@ export function createPool(
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   pool.on("connect", (client) => {
-    open.add(client);
     closeAfterRefusedWrite(pool, client);
     if (name !== "request") serializeQueries(client);
     // Without a listener, an error between two statements of a transaction would end the process. The first error is
@@ -123,7 +124,6 @@ export function createPool(
       if (!connectionErrors.has(client)) connectionErrors.set(client, error);
     });
   });
-  pool.on("remove", (client) => open.delete(client));
   return {
     pool,
     async close() {
@@ -142,7 +142,7 @@ const timeoutOf = (name: keyof PoolUrls, { statementTimeoutMs, generatedTimeoutM
 const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.slice(1));
 
 /** `pg` has no public API to break a connection without a Terminate message. */
-function destroySocket(client: pg.PoolClient): void {
+function destroySocket(client: pg.ClientBase): void {
   (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }
 
