@@ -137,6 +137,19 @@ test("without Web Locks, two tabs that send one mutation tell its refusal once e
   expect([one, two].map(({ refused }) => refused.map(({ isSender }) => isSender))).toEqual([[true], [false]]);
 });
 
+/** Notes whose insertion answers with more than the service keeps. @param insert its operation */
+const largeNotes = ({ client, outbox }: OfflinePage, insert: string) =>
+  createCollection(
+    svcCollectionOptions({
+      ...{ client, outbox, id: "large" },
+      query: api.notes.list,
+      getKey: ({ id }) => id,
+      insert: { mutation: own<{ title: string }>(insert), args: ({ row: { title } }) => ({ title }) },
+      update: api.notes.update,
+      remove: api.notes.remove,
+    }),
+  );
+
 test("a mutation whose lost answer is too large to be sent again counts as saved", async () => {
   let calls = 0;
   const losing: typeof fetch = async (input, init) => {
@@ -146,16 +159,7 @@ test("a mutation whose lost answer is too large to be sent again counts as saved
   };
   const page = await offlinePage(running.url, { client: { fetch: losing } });
   const { id } = await page.auth.signUp(...person());
-  const notes = createCollection(
-    svcCollectionOptions({
-      client: page.client,
-      outbox: page.outbox,
-      query: api.notes.list,
-      id: "large",
-      getKey: ({ id }) => id,
-      insert: { mutation: own<{ title: string }>("large.create"), args: ({ row: { title } }) => ({ title }) },
-    }),
-  );
+  const notes = largeNotes(page, "large.create");
   await notes.preload();
   notes.insert(note("once"));
   await expect.poll(page.outbox.pending).toEqual([]);
@@ -177,18 +181,7 @@ test("a row whose lost answer is too large to be sent again gets the changes tha
   };
   const page = await offlinePage(running.url, { client: { fetch: losing } });
   const { id } = await page.auth.signUp(...person());
-  const notes = createCollection(
-    svcCollectionOptions({
-      client: page.client,
-      outbox: page.outbox,
-      query: api.notes.list,
-      id: "large",
-      getKey: ({ id }) => id,
-      insert: { mutation: own<{ title: string }>("large.append"), args: ({ row: { title } }) => ({ title }) },
-      update: api.notes.update,
-      remove: api.notes.remove,
-    }),
-  );
+  const notes = largeNotes(page, "large.append");
   await notes.preload();
   const shown: string[][] = [];
   notes.subscribeChanges(() => shown.push(notes.toArray.map(({ title }) => title)));

@@ -81,7 +81,7 @@ describe("of an answer that is not kept", () => {
     ["no JSON", large],
     ["a name with a NUL", JSON.stringify({ json: { "a\0": 1, large } })],
     ["objects in objects", `${'{"json":{"a":'.repeat(1)}${"[".repeat(100_000)}${"]".repeat(100_000)},"b":"${large}"}}`],
-    ["an encoding that is none", JSON.stringify({ json: { large }, meta: 7 })],
+    ["an encoding that is not a list", JSON.stringify({ json: { large }, meta: 7 })],
   ] as const)("nothing is kept where it is %s, and the call is saved", async ([, answer]) => {
     expect(await keep(answer)).toEqual([[null], null]);
   });

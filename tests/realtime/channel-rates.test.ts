@@ -1,4 +1,4 @@
-// If this file fails, one user keeps a process busy for all others, or one whom nobody limits.
+// If this file fails, one user keeps a process busy for all others, or a user has no limit.
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { ChannelFrames } from "../../src/realtime/channel-frames.ts";
 import { ChannelRates } from "../../src/realtime/channel-limits.ts";
