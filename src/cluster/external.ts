@@ -158,6 +158,7 @@ async function ask(url: string, name: string): Promise<ServerFacts> {
   let client: Client;
   try {
     client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: "svc setup" });
+    client.on("error", () => {}); // the interrupted query reports it
     await client.connect();
   } catch (error) {
     throw new ClusterError(

@@ -60,6 +60,7 @@ export function loginUrl(access: Access, login: Login, database: string = databa
  */
 export async function ensureLogins(access: Access, renew: boolean): Promise<void> {
   const client = new Client({ connectionString: loginUrl(access, "postgres", "postgres") });
+  client.on("error", () => {}); // the interrupted query reports it
   await client.connect();
   try {
     const found = await client.query<{ name: string }>(

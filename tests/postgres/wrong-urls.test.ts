@@ -1,5 +1,7 @@
 // If this file fails, a process starts with the URLs of two databases, and its clients hear of no change and of no
 // revoked session; or with the login of another URL, and its first statement is refused without a remedy.
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
 import { openCluster } from "../../src/cluster/open-cluster.ts";
 import { database } from "../support/database.ts";
@@ -42,4 +44,18 @@ test.each([
 test("a password that is wrong is not repaired by a server of svc's own", async () => {
   const url = Object.assign(new URL(db.urls.auth), { password: "wrong" }).href;
   await expect(open({ DATABASE_AUTH_URL: url })).rejects.toThrow(/^DATABASE_AUTH_URL does not lead(?!.*unset)/s);
+});
+
+test("a server that breaks off after the login is an error of the start", async () => {
+  const greeting = Buffer.concat([Buffer.from("R\0\0\0\x08\0\0\0\0"), Buffer.from("Z\0\0\0\x05I")]);
+  const server = createServer((socket) => {
+    socket.once("data", () => {
+      socket.write(greeting);
+      socket.once("data", () => socket.resetAndDestroy());
+    });
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await expect(open({ DATABASE_URL: `postgres://svc_request@127.0.0.1:${port}/app` })).rejects.toThrow(/ECONNRESET/);
+  server.close();
 });
