@@ -2593,7 +2593,8 @@ AS $function$
     join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = w.oid
                                and d.refclassid = 'pg_catalog.pg_class'::regclass
     join pg_catalog.pg_class t on t.oid = d.refobjid and t.relnamespace = 'svc'::regnamespace and t.relrowsecurity
-   where v.relkind = 'v' and v.reloptions::text ~* 'security_invoker=(true|on|1)'
+   where v.relkind = 'v'
+     and (select o.option_value::boolean from pg_catalog.pg_options_to_table(v.reloptions) o where o.option_name = 'security_invoker')
      and has_any_column_privilege('svc_authenticated', v.oid, 'select')
      and pg_catalog.pg_get_viewdef(v.oid) !~ '\mhas_scope\('
      and not exists (
@@ -4938,7 +4939,8 @@ begin
    -- offset 0: a look-up for each of the few locks, instead of a join with all that the catalog has.
    cross join lateral (
      select n.nspname || '.' || c.relname as name, c.relkind,
-            'security_invoker=true' = any (coalesce(c.reloptions, '{}')) as is_invoker,
+            coalesce((select o.option_value::boolean from pg_catalog.pg_options_to_table(c.reloptions) o
+                       where o.option_name = 'security_invoker'), false) as is_invoker,
             exists (
               select from pg_catalog.pg_publication p
                 join pg_catalog.pg_publication_rel r on r.prpubid = p.oid

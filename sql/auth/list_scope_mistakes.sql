@@ -28,7 +28,8 @@ as $$
     join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_rewrite'::regclass and d.objid = w.oid
                                and d.refclassid = 'pg_catalog.pg_class'::regclass
     join pg_catalog.pg_class t on t.oid = d.refobjid and t.relnamespace = 'svc'::regnamespace and t.relrowsecurity
-   where v.relkind = 'v' and v.reloptions::text ~* 'security_invoker=(true|on|1)'
+   where v.relkind = 'v'
+     and (select o.option_value::boolean from pg_catalog.pg_options_to_table(v.reloptions) o where o.option_name = 'security_invoker')
      and has_any_column_privilege('svc_authenticated', v.oid, 'select')
      and pg_catalog.pg_get_viewdef(v.oid) !~ '\mhas_scope\('
      and not exists (

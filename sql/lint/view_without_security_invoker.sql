@@ -5,7 +5,9 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
        'reads its tables as its owner, without the caller''s policies' as problem,
        format('alter view %s set (security_invoker = true);', r.name) as remedy
   from svc_private.relations r
- where r.kind = 'v' and not coalesce(r.options::text ~* 'security_invoker=(true|on|1)', false)
+ where r.kind = 'v'
+   and not coalesce((select o.option_value::boolean from pg_catalog.pg_options_to_table(r.options) o
+                      where o.option_name = 'security_invoker'), false)
    and (r.anonymous_reaches and has_any_column_privilege('svc_anonymous', r.oid, 'select, insert, update')
         or r.users_reach and has_any_column_privilege('svc_authenticated', r.oid, 'select, insert, update'));
 

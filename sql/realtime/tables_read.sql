@@ -34,7 +34,8 @@ begin
    -- offset 0: a look-up for each of the few locks, instead of a join with all that the catalog has.
    cross join lateral (
      select n.nspname || '.' || c.relname as name, c.relkind,
-            'security_invoker=true' = any (coalesce(c.reloptions, '{}')) as is_invoker,
+            coalesce((select o.option_value::boolean from pg_catalog.pg_options_to_table(c.reloptions) o
+                       where o.option_name = 'security_invoker'), false) as is_invoker,
             exists (
               select from pg_catalog.pg_publication p
                 join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
