@@ -4,15 +4,17 @@
 -- The triggers (svc_private.count_stored_bytes) count what is inserted and deleted. They do not see an update of
 -- user_id, with which an operator gives files to another user, TRUNCATE, or rows that were loaded while triggers were off.
 --
--- Adds what is missing instead of replacing the rows, and reads everything in one snapshot: so it needs no lock, and
--- other transactions may write files and fold counters meanwhile.
+-- Adds what is missing instead of replacing the rows, and reads everything in one snapshot: so other transactions may write
+-- files and fold counters meanwhile. Only two corrections wait for each other: both would add the same.
 
 create or replace function svc_private.recount_stored_bytes()
 returns void
-language sql
+language plpgsql
 volatile
 set search_path = ''
 as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('svc_private.storage_usage', 0));
   insert into svc_private.storage_usage (bucket, bytes)
   select c.bucket, sum(c.bytes)
     from (
@@ -27,7 +29,8 @@ as $$
       select u.bucket, -u.bytes from svc_private.storage_usage u
     ) as c
    group by c.bucket
-  having sum(c.bytes) <> 0
+  having sum(c.bytes) <> 0;
+end
 $$;
 
 comment on function svc_private.recount_stored_bytes() is

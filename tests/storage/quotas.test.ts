@@ -9,10 +9,11 @@ import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { createStorage } from "../../src/storage/storage.ts";
 import { sweepStorage } from "../../src/storage/sweep.ts";
 import { createLog } from "../../src/telemetry/log.ts";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 import { bytesFolder, fileProcedures, send, stored } from "../support/files.ts";
 import { type Answer, apiWith, secret, service, type User } from "../support/service.ts";
 import { begun, broken, collection, create, patch, pattern, tus } from "../support/uploads.ts";
+import { until } from "../support/worker.ts";
 
 const db = database();
 const dir = bytesFolder();
@@ -168,6 +169,20 @@ describe("room is free again", () => {
     expect(await totals()).toEqual(new Map(["all", `user ${bob.id}`].map((bucket) => [bucket, 9 * size])));
     expect(await more()).toBe(1);
   });
+});
+
+test("two sweeps at once correct the counters once", async () => {
+  await send(svc, ann, "files.store", file());
+  await db.sql("update svc.storage_objects set user_id = $1", [bob.id]);
+  const [first, second] = [await db.connect("system"), await db.connect("system")];
+  const recount = "select svc_private.recount_stored_bytes()";
+  await first.query("begin");
+  await first.query(recount);
+  const other = second.query(recount);
+  await Promise.race([other, until(async () => (await db.sql(waitsForLock)).length > 0)]);
+  await first.query("commit");
+  await other;
+  expect((await totals()).get(`user ${bob.id}`)).toBe(size);
 });
 
 test("a file counts at least as much as a block of a disk", async () => {
