@@ -11517,9 +11517,11 @@ comment: The terms of a query, with what the index says of them. Part of svc_pri
 -- function svc_private.recount_stored_bytes(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.recount_stored_bytes()
  RETURNS void
- LANGUAGE sql
+ LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('svc_private.storage_usage', 0));
   insert into svc_private.storage_usage (bucket, bytes)
   select c.bucket, sum(c.bytes)
     from (
@@ -11534,7 +11536,8 @@ AS $function$
       select u.bucket, -u.bytes from svc_private.storage_usage u
     ) as c
    group by c.bucket
-  having sum(c.bytes) <> 0
+  having sum(c.bytes) <> 0;
+end
 $function$
 execute: svc_system
 comment: Corrects the counted bytes of files and uploads, by bucket, from their rows.
@@ -14579,16 +14582,19 @@ begin
     null;
   end;
   for part in
-    select c.oid::regclass as name, substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends
+    select c.oid::regclass as name, c.oid = 'svc_private.history_default'::regclass as is_default,
+           substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends
       from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
      where i.inhparent = 'svc_private.history_entries'::regclass
      order by c.relname
   loop
-    if part.ends is null then
+    if part.is_default then
       select max(d.at) into part.ends from svc_private.history_default d;
     end if;
     continue when coalesce(part.ends > now() - age or part.ends > now() - interval '1 day', true);
     begin
+      lock table only svc_private.history_entries in access exclusive mode;
+      continue when part.is_default and exists (select from svc_private.history_default d where d.at > part.ends);
       execute format('drop table %s', part.name);
       if to_regclass('svc_private.history_default') is null then
         perform svc_private.make_history_default();

@@ -4,6 +4,9 @@
 -- Dropping locks out writers of audited tables for a moment, and others wait behind it. So it gives up after a second: the
 -- next day it is tried again. Partitions are made months ahead, and wait a day as well.
 --
+-- The partition of months without one is dropped when its newest entry is old. That is looked at again under the lock: a change that
+-- commits while the sweep waits for it may have an entry there.
+--
 -- Code of the application that runs as the system may call it, too: whatever age it passes, entries of the last day stay, and
 -- with them the month that has begun.
 --
@@ -29,16 +32,19 @@ begin
     null;
   end;
   for part in
-    select c.oid::regclass as name, substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends
+    select c.oid::regclass as name, c.oid = 'svc_private.history_default'::regclass as is_default,
+           substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends
       from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
      where i.inhparent = 'svc_private.history_entries'::regclass
      order by c.relname
   loop
-    if part.ends is null then
+    if part.is_default then
       select max(d.at) into part.ends from svc_private.history_default d;
     end if;
     continue when coalesce(part.ends > now() - age or part.ends > now() - interval '1 day', true);
     begin
+      lock table only svc_private.history_entries in access exclusive mode;
+      continue when part.is_default and exists (select from svc_private.history_default d where d.at > part.ends);
       execute format('drop table %s', part.name);
       if to_regclass('svc_private.history_default') is null then
         perform svc_private.make_history_default();

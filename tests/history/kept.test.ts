@@ -162,3 +162,20 @@ test("a long statement on an audited table delays the sweep, and fails nothing",
   await other.query("commit");
   expect(await months()).toContain(name);
 });
+
+test("a change that commits while the sweep waits for it keeps its entry, in a month without a partition", async () => {
+  await db.sql("select svc_private.sweep_history('1 year')"); // the default partition is the first that it drops below
+  await db.sql("drop table svc_private.history_default");
+  await db.sql("set role svc_owner; select svc_private.make_history_default(); reset role");
+  await db.sql(`drop table svc_private.history_${await month(0)}`);
+  await forge("2020-01-01Z");
+  const other = await db.connect("admin");
+  await other.query("begin; insert into slugs values ('meanwhile', 'a')");
+  const sweeper = await db.connect("admin");
+  const swept = sweeper.query("select svc_private.sweep_history('1 year')");
+  const wanted = "select from pg_locks where not granted and relation = 'svc_private.history_entries'::regclass";
+  await Promise.race([swept, until(async () => (await db.sql(wanted)).length > 0)]);
+  await other.query("commit");
+  await swept;
+  expect(await db.sql("select from svc_private.history_entries where row_id = 'meanwhile'")).toHaveLength(1);
+});
