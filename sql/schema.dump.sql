@@ -12242,8 +12242,11 @@ begin
   with again as (
     update svc.webhook_deliveries d
        set state = 'pending', attempts = 0, due_at = now(), ended_at = null
-     where d.state = 'dead' and (only_id is null or d.id = only_id) and (only_webhook is null or d.webhook = only_webhook)
-       and d.webhook in (select w.name from svc_private.list_webhooks() w)
+     where d.id in (
+       select c.id from svc.webhook_deliveries c
+        where c.state = 'dead' and (only_id is null or c.id = only_id) and (only_webhook is null or c.webhook = only_webhook)
+          and c.webhook in (select w.name from svc_private.list_webhooks() w)
+          for update skip locked)
     returning d.source, d.endpoint
   ), waiting as (
     select l.source, l.endpoint
@@ -14548,13 +14551,16 @@ CREATE OR REPLACE FUNCTION svc_private.sweep_deliveries(age interval, most integ
  SET search_path TO ''
 AS $function$
   with leases as (
-    delete from svc_private.webhook_leases l where l.busy_until < now() - interval '1 day'
+    delete from svc_private.webhook_leases l
+     where (l.source, l.endpoint) in (
+       select e.source, e.endpoint from svc_private.webhook_leases e
+        where e.busy_until < now() - interval '1 day' for update skip locked)
   ), removed as (
     delete from svc.webhook_deliveries d
      where d.id in (
        select e.id from svc.webhook_deliveries e
         where e.state in ('sent', 'dead') and e.ended_at < now() - age
-        limit most)
+        limit most for update skip locked)
     returning 1
   )
   select count(*) from removed

@@ -1,6 +1,9 @@
 -- Sends dead deliveries again, with all their attempts; those of webhooks that are still declared. Called by
 -- svc_private.act_retry_deliveries(). A delivery that comes back takes its place before later ones of its row that wait, and
 -- after those that have been sent. It does not wait for what the receiver has asked for by Retry-After.
+--
+-- Deliveries that are locked are left out: another call sends them again, or the sweep removes them. It waits for leases alone, so
+-- it cannot wait for a worker that waits for it.
 
 create or replace function svc_private.retry_deliveries(only_id uuid, only_webhook text)
 returns bigint
@@ -15,8 +18,11 @@ begin
   with again as (
     update svc.webhook_deliveries d
        set state = 'pending', attempts = 0, due_at = now(), ended_at = null
-     where d.state = 'dead' and (only_id is null or d.id = only_id) and (only_webhook is null or d.webhook = only_webhook)
-       and d.webhook in (select w.name from svc_private.list_webhooks() w)
+     where d.id in (
+       select c.id from svc.webhook_deliveries c
+        where c.state = 'dead' and (only_id is null or c.id = only_id) and (only_webhook is null or c.webhook = only_webhook)
+          and c.webhook in (select w.name from svc_private.list_webhooks() w)
+          for update skip locked)
     returning d.source, d.endpoint
   ), waiting as (
     select l.source, l.endpoint

@@ -1,5 +1,8 @@
 -- Removes deliveries that were sent, or dead, for longer than this, at most `most` of them; and leases that no worker needs.
 -- Called by workers/tasks/sweep-storage.ts once a day, until it removes none.
+--
+-- Rows that are locked by another session are left for the next time: a dead delivery may be about to be sent again, and a worker
+-- may be about to take a lease.
 
 create or replace function svc_private.sweep_deliveries(age interval, most integer default 10000)
 returns bigint
@@ -9,13 +12,16 @@ security definer
 set search_path = ''
 as $$
   with leases as (
-    delete from svc_private.webhook_leases l where l.busy_until < now() - interval '1 day'
+    delete from svc_private.webhook_leases l
+     where (l.source, l.endpoint) in (
+       select e.source, e.endpoint from svc_private.webhook_leases e
+        where e.busy_until < now() - interval '1 day' for update skip locked)
   ), removed as (
     delete from svc.webhook_deliveries d
      where d.id in (
        select e.id from svc.webhook_deliveries e
         where e.state in ('sent', 'dead') and e.ended_at < now() - age
-        limit most)
+        limit most for update skip locked)
     returning 1
   )
   select count(*) from removed

@@ -10,7 +10,7 @@ import { openDueJobs } from "../../workers/run-due.ts";
 import { startWorker } from "../../workers/runner.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { fixture, svcHere } from "../support/cli.ts";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 import { secret as serviceSecret } from "../support/service.ts";
 import { until } from "../support/worker.ts";
 import { otherSecret, secret, webhooks } from "./application.ts";
@@ -101,6 +101,24 @@ test("the daily sweep removes what ended longer ago than limits.webhookDays, and
   await until(async () => (await state(ids.sent)) === undefined);
   expect([await state(ids.dead), await state(ids.pending)]).toEqual(["dead", "pending"]);
   await until(async () => (await db.sql("select from svc_private.webhook_leases")).length === 0);
+});
+
+test("the sweep and another retry wait for nobody, and keep a delivery that is retried at the same moment", async () => {
+  await db.sql("update svc.webhook_deliveries set ended_at = now() - interval '9 days' where state <> 'pending'");
+  await db.sql("insert into svc_private.webhook_leases values ('env', 'DONE_HOOK', null, now() - interval '2 days')");
+  const [operator, system] = [await db.connect("admin"), await db.connect("system")];
+  await operator.query("begin");
+  await operator.query("select svc_private.retry_deliveries($1, null)", [ids.dead]);
+  await operator.query("select from svc_private.webhook_leases for update");
+  const { rows } = await system.query("select svc_private.retry_deliveries(null, null)::integer as retried");
+  expect(rows).toEqual([{ retried: 0 }]);
+  const swept = system.query("select svc_private.sweep_deliveries('2 days')");
+  const isWaiting = async () => (await db.sql(waitsForLock)).length > 0;
+  await until(async () => (await isWaiting()) || (await state(ids.sent)) === undefined);
+  const waited = await isWaiting();
+  await operator.query("commit");
+  await swept;
+  expect([await state(ids.dead), await state(ids.sent), waited]).toEqual(["pending", undefined, false]);
 });
 
 test("tests of an application that run due jobs send what is due, too", async () => {
