@@ -7798,7 +7798,7 @@ begin
     end loop;
     update svc.webhook_deliveries d
        set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-     where d.id = first_id and d.due_at <= clock_timestamp()
+     where d.id = first_id and d.state = 'pending' and d.due_at <= clock_timestamp()
     returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
       into id, webhook, source, endpoint, body, attempt;
     update svc_private.webhook_leases l

@@ -10,7 +10,8 @@
 -- A delivery that is due, but waits for an earlier one of its row, gets the time of that one. So a row that changes often, while
 -- its endpoint fails, has one delivery that is due, and not thousands which each claim would read.
 --
--- An endpoint that has another owner now gets nothing of the owner before: such deliveries are dead.
+-- An endpoint that has another owner now gets nothing of the owner before: such deliveries are dead. So are those of a webhook that a
+-- migration ends; the state is asked again when the delivery is locked.
 --
 -- Endpoints with pending deliveries are found by jumps along the index, not by reading all of their deliveries.
 --
@@ -112,7 +113,7 @@ begin
     end loop;
     update svc.webhook_deliveries d
        set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-     where d.id = first_id and d.due_at <= clock_timestamp()
+     where d.id = first_id and d.state = 'pending' and d.due_at <= clock_timestamp()
     returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
       into id, webhook, source, endpoint, body, attempt;
     update svc_private.webhook_leases l

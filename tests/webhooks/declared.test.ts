@@ -4,7 +4,8 @@ import { describe, expect, inject, test } from "vitest";
 import { defineApi, webhook } from "../../src/index.ts";
 import { webhooksFile } from "../../src/webhooks/webhooks-sql.ts";
 import { notes } from "../fixture/backend/schema.ts";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
+import { until } from "../support/worker.ts";
 import { endpoints, noteDone } from "./definitions.ts";
 
 const db = database();
@@ -83,6 +84,17 @@ test("a declaration makes its triggers once, and its end removes them and what w
   await declare();
   expect(await triggers()).toEqual([]);
   expect(await db.sql("select from pg_proc where proname like 'webhook %'")).toEqual([]);
+});
+
+test("what a worker claims while a migration ends its webhook is not sent", async () => {
+  await declare({ noteChanged: webhook({ ...rest, name: "note-changed" }) });
+  await db.sql("insert into notes (user_id, title) values ('ann', 'dove')");
+  const [migrator, worker] = [await db.connect("admin"), await db.connect("system")];
+  await migrator.query("begin; set local role svc_owner; select svc_private.install_webhooks('[]')");
+  const claim = worker.query("select * from svc_private.claim_deliveries(10, '1 minute')");
+  await Promise.race([claim, until(async () => (await db.sql(waitsForLock)).length > 0)]);
+  await migrator.query("commit");
+  expect((await claim).rows).toEqual([]);
 });
 
 test("a changed declaration, and a table that was made anew, get new triggers", async () => {
