@@ -14,7 +14,7 @@ import type { Api } from "../contract/api.ts";
 import type { Caller } from "../contract/caller.ts";
 import { maxRetries } from "../crud/statement.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { isTransient } from "../postgres/errors.ts";
+import { isOutdated, isTransient } from "../postgres/errors.ts";
 import { createPool } from "../postgres/pools.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { Documents, type Found } from "./documents.ts";
@@ -55,7 +55,12 @@ export interface EngineOptions {
 interface Attempt {
   /** Whether it must not be repeated: an error then goes to the caller. */
   isOnly: boolean;
+  /** Whether statements are planned anew: those that a connection has prepared may be outdated, too. */
+  isPlanned: boolean;
 }
+
+/** An error that the same request may not have again: of a conflict, or of a migration meanwhile. */
+const isPassing = (error: unknown) => isTransient(error) || isOutdated(error);
 
 /** Reads the catalog and builds the schema. @throws errors of building it */
 export async function createEngine(options: EngineOptions): Promise<Engine & { schema: GraphQLSchema }> {
@@ -109,7 +114,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     let failure: unknown;
     let hasFailed = false;
     const body = await inTransaction(limited, caller, access, async (transaction, context) => {
-      const client = clientOf(transaction, limited.limits.statementTimeoutMs);
+      const client = clientOf(transaction, limited.limits.statementTimeoutMs, !attempt.isPlanned);
       const contextValue: RequestContext = {
         session: caller.session,
         pgSettings: null,
@@ -146,8 +151,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
         outputDataAsString: true,
       })) as ExecutionResult;
       const errors = result.errors?.map((error) => explained(error, transaction)) ?? [];
-      const transient = errors.find(({ originalError }) => isTransient(originalError));
-      if (transient && !attempt.isOnly) throw transient.originalError;
+      const passing = errors.find(({ originalError }) => isPassing(originalError));
+      if (passing && !attempt.isOnly) throw passing.originalError;
       const reason = worst(errors);
       // Variables that do not fit, or a plan that takes too long: nothing was executed.
       if (result.data === undefined) throw reason?.code === "VALIDATION_FAILED" ? new RefusedDocument(errors) : reason;
@@ -165,15 +170,16 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     if (cost > settings.maxCost) throw documents.tooCostly(cost);
     const plain = await answerPlain(found, asked, caller);
     if (plain) return plain;
-    for (let retries = 0; ; retries++) {
-      const attempt = { isOnly: retries === maxRetries };
+    for (let retries = 0, isPlanned = false; ; retries++) {
+      const attempt = { isOnly: retries === maxRetries, isPlanned };
       try {
         return await carryOut(found, asked, caller, attempt);
       } catch (error) {
         // A failed COMMIT arrives here too: it has written nothing.
-        if (attempt.isOnly || !isTransient(error)) throw error;
+        if (attempt.isOnly || !isPassing(error)) throw error;
+        isPlanned ||= isOutdated(error);
         // Waits until the conflicting transaction is done; an immediate retry would conflict again.
-        await sleep((retries + 1) * (100 + Math.random() * 200));
+        if (isTransient(error)) await sleep((retries + 1) * (100 + Math.random() * 200));
       }
     }
   };

@@ -15,8 +15,11 @@ interface LimitedClient extends PgClient {
 /** Statements of a request sent at once. Later ones can still be cancelled. */
 const together = 4;
 
-/** @param timeMs period after the first statement in which others may start, in milliseconds */
-export function clientOf(transaction: RequestTransaction, timeMs: number): LimitedClient {
+/**
+ * @param timeMs  period after the first statement in which others may start, in milliseconds
+ * @param isNamed whether its statements stay prepared
+ */
+export function clientOf(transaction: RequestTransaction, timeMs: number, isNamed = true): LimitedClient {
   let deadline: number | undefined;
   const underWay = new Set<Promise<unknown>>();
   async function limited<T>(send: () => Promise<T>): Promise<T> {
@@ -34,7 +37,7 @@ export function clientOf(transaction: RequestTransaction, timeMs: number): Limit
   return {
     limited,
     async query({ text, values, arrayMode, name }) {
-      const config = { text, ...(arrayMode && { rowMode: "array" }), ...nameOf(name) };
+      const config = { text, ...(arrayMode && { rowMode: "array" }), ...(isNamed && nameOf(name)) };
       const { rows, rowCount } = await limited(() => transaction.query(config, values));
       return { rows, rowCount };
     },

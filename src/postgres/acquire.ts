@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
+import { isPlanOutdated } from "./errors.ts";
 import { end } from "./transaction-statements.ts";
 
 /** A connection on loan. */
@@ -45,10 +46,12 @@ export async function acquire(pool: pg.Pool, holder?: string): Promise<Lease> {
 /**
  * Ends the transaction of a lease and releases its connection; one that may still be inside a transaction is destroyed.
  *
+ * @param failure of a transaction that is rolled back. After that of an outdated plan the connection is destroyed
  * @returns the command that PostgreSQL carried out
  */
-export async function leave({ client, release }: Lease, how: keyof typeof end): Promise<string> {
+export async function leave({ client, release }: Lease, how: keyof typeof end, failure?: unknown): Promise<string> {
   try {
+    if (isPlanOutdated(failure)) throw failure;
     const { command } = await client.query(end[how]);
     release();
     return command;

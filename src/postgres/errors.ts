@@ -229,6 +229,11 @@ export const isOutdated = (error: unknown) =>
   ["0A000", "42703", "42704", "42804", "42883", "42P01"].includes(sqlState(error) ?? "");
 
 /**
+ * A migration has changed what a prepared statement answers with. The statement fails until its connection is closed.
+ */
+export const isPlanOutdated = (error: unknown) => fromDatabase(error)?.routine === "RevalidateCachedQuery";
+
+/**
  * Whether a failed statement may have been carried out: its connection is lost, and neither the server nor the driver
  * reports that it did not run.
  */

@@ -213,7 +213,7 @@ export class RequestTransaction {
     const lease = await this.#end();
     if (!lease) return void (await placed);
     if (this.#failure) {
-      await leave(lease, "rollback").catch(() => {});
+      await leave(lease, "rollback", this.#failure).catch(() => {});
       throw databaseError(this.#failure, this.#identity, this.#access);
     }
     if (this.#access === "read") {
@@ -247,7 +247,7 @@ export class RequestTransaction {
    */
   async rollback(): Promise<void> {
     const lease = await this.#end().catch(() => undefined);
-    if (lease) await leave(lease, "rollback").catch(() => {});
+    if (lease) await leave(lease, "rollback", this.#failure).catch(() => {});
   }
 
   /**
