@@ -30,7 +30,7 @@ const colours = { insert: 32, update: 36, delete: 31, truncate: 31 } as const;
 export const command = systemCommand({
   args: {
     table: optionalWord("A table, by its name in the database. (Default: all that are or were audited)"),
-    row: text("Only this row: its id; of a key of several columns a JSON array. (Default: all)"),
+    row: text("Only this row: its id; of a key of several columns a JSON array. (Default: all)", { mayBeEmpty: true }),
     actor: text("Only changes by the user with this id. (Default: all)"),
     since: moment('Only changes since a time: ISO 8601, or how long ago, such as "1 day". (Default: all)'),
     before: before("svc audit"),

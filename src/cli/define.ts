@@ -15,6 +15,8 @@ export interface Argument<Value = unknown> {
   required?: boolean;
   /** Whether an option may stand several times, and a word takes all remaining words. */
   repeatable?: boolean;
+  /** Whether the empty text is a value. */
+  mayBeEmpty?: boolean;
   /** (Default: the text itself) @throws DefinitionError for a text that is no such value */
   read?: (text: string, name: string) => Value;
 }

@@ -18,8 +18,13 @@ export const optionalWord = (description: string, read?: Argument<string>["read"
   ...(read && { read }),
 });
 
-/** All remaining words. */
-export const words = (description: string): Argument<string[]> => ({ kind: "word", description, repeatable: true });
+/** All remaining words, which another program reads. */
+export const words = (description: string): Argument<string[]> => ({
+  kind: "word",
+  description,
+  repeatable: true,
+  mayBeEmpty: true,
+});
 
 /** @param how with `default: true`, the description is that of --no-NAME */
 export const flag = (description: string, how?: { alias?: string; default?: true }): Argument<boolean> => ({
@@ -29,7 +34,7 @@ export const flag = (description: string, how?: { alias?: string; default?: true
 });
 
 export function text(description: string, how: { default: string } | { required: true }): Argument<string>;
-export function text(description: string, how?: { alias: string }): Argument<string | undefined>;
+export function text(description: string, how?: { alias?: string; mayBeEmpty?: boolean }): Argument<string | undefined>;
 export function text(description: string, how?: object): Argument<string | undefined> {
   return { kind: "option", description, ...how };
 }

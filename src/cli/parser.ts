@@ -4,7 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from "commander";
 import { byNearness } from "../kit/nearest.ts";
-import type { Arguments, Definition } from "./define.ts";
+import type { Argument, Arguments, Definition } from "./define.ts";
 import { examples, exitCodes, pageOf } from "./manual.ts";
 import { flag, text } from "./options.ts";
 import { output } from "./output.ts";
@@ -54,7 +54,7 @@ export async function makeCommand(
     return command;
   }
   // It may stand before the subcommand: `svc --cwd folder migrate`.
-  command.addOption(new Option("--cwd <folder>").hideHelp());
+  command.addOption(new Option("--cwd <folder>").hideHelp().argParser(readerOf("--cwd", cwd)));
   for (const [child, listed] of Object.entries(subCommands)) {
     const made = command.command(child, { isDefault: child === definition.default });
     made.description(listed.description ?? "");
@@ -83,7 +83,7 @@ function addArguments(command: Command, args: Arguments): void {
   for (const [key, one] of Object.entries(args)) {
     if (one.kind === "word") {
       const word = one.repeatable ? `${key}...` : key;
-      command.argument(one.required ? `<${word}>` : `[${word}]`, one.description);
+      command.argument(one.required ? `<${word}>` : `[${word}]`, one.description, readerOf(key, one));
       continue;
     }
     const short = one.alias ? `-${one.alias}, ` : "";
@@ -96,14 +96,20 @@ function addArguments(command: Command, args: Arguments): void {
     const text = says ? one.description : `${one.description} (Default: ${one.default})`;
     const option = new Option(`${short}--${key} <${key}${one.repeatable ? "..." : ""}>`, text);
     option.makeOptionMandatory(one.required === true);
-    command.addOption(
-      option.argParser((value: string, earlier: unknown): unknown => {
-        // `--state --limit 3`: commander would take the next option as the value.
-        if (/^--?[a-z]/i.test(value)) throw new InvalidArgumentError(`--${key} needs a value.`);
-        return one.repeatable ? [...((earlier as string[] | undefined) ?? []), value] : value;
-      }),
-    );
+    command.addOption(option.argParser(readerOf(`--${key}`, one)));
   }
+}
+
+/** Reads a value, or one more. @param name for the error */
+function readerOf(name: string, { kind, repeatable, mayBeEmpty }: Argument) {
+  return (value: string, earlier: unknown): unknown => {
+    // `--state --limit 3`: commander would take the next option as the value.
+    const isOption = kind === "option" && /^--?[a-z]/i.test(value);
+    // `--user "$NAME"` with a misspelt variable.
+    const isEmpty = value === "" && !mayBeEmpty;
+    if (isOption || isEmpty) throw new InvalidArgumentError(`${name} needs a value.`);
+    return repeatable ? [...((earlier as string[] | undefined) ?? []), value] : value;
+  };
 }
 
 /** The values by the declared names, with defaults. @throws DefinitionError */

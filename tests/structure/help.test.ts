@@ -97,6 +97,12 @@ describe("what is not known is refused, with what was probably meant", () => {
     [["init", "my-app", "--no-instal"], "(Did you mean --no-install?)"],
     [["jobs", "list", "--state"], "argument missing"],
     [["jobs", "list", "--state", "--limit", "3"], "--state needs a value."],
+    [["keys", "list", "--user="], "--user needs a value."],
+    [["keys", "list", "--user", ""], "--user needs a value."],
+    [["--cwd", "", "keys", "list"], "--cwd needs a value."],
+    [["keys", "list", "--cwd="], "--cwd needs a value."],
+    [["migrate", "generate", "--drop", "a", ""], "--drop needs a value."],
+    [["crons", "pause", ""], "name needs a value."],
     [["jobs", "show"], "svc jobs show: missing required argument 'id'"],
     [["jobs", "show", "1", "2"], "Expected 1 argument but got 2"],
   ])("%j", async (words, says) => {
@@ -117,6 +123,7 @@ describe("what is not known is refused, with what was probably meant", () => {
     [["migrate", "--cwd", "folder", "status"], "svc migrate status"],
     [["migrate", "generate", "--drop", "a", "b", "--drop=c", "--rename", "d:e"], "svc migrate generate"],
     [["search", "notes", "--", "--strange"], "svc search"],
+    [["rls", "explain", "notes", "--as", "ann", "--scopes", ""], "svc rls explain"],
     [["db", "psql", "--", "-x", "--csv"], "svc db psql"],
   ])("%j is accepted", async (words, command) => {
     expect(await parse(words)).toEqual({ command, refused: "" });

@@ -21,8 +21,10 @@ export const command = defineCommand({
   args: {
     table: word("Its name as in SQL."),
     as: text("Id or e-mail address of a user. (Default: not signed in)"),
-    scopes: text("Scopes of an API key by which the user calls, separated by commas. (Default: no key)"),
-    row: text("The row's primary key. (Default: counts the visible rows)"),
+    scopes: text("Scopes of an API key by which the user calls, separated by commas. (Default: no key)", {
+      mayBeEmpty: true,
+    }),
+    row: text("The row's primary key. (Default: counts the visible rows)", { mayBeEmpty: true }),
   },
   run: async (args) => {
     await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async ({ urls }) => {
