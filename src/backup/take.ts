@@ -7,11 +7,12 @@
  */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { mkdir, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import pg from "pg";
+import { makeFolder } from "../kit/make-folder.ts";
 import { namePath } from "../kit/name-path.ts";
 import { watchClient } from "../postgres/silence.ts";
 import { liftSessionLimits } from "../postgres/without-limits.ts";
@@ -74,7 +75,7 @@ async function fill(folder: string, take: (work: string) => Promise<Manifest>): 
   const work = `${folder}.incomplete`;
   try {
     await rm(work, { recursive: true, force: true }); // left by a backup that was killed
-    await mkdir(work, { recursive: true, mode: 0o700 });
+    await makeFolder(work, 0o700);
     const manifest = await take(work);
     await writeFile(join(work, manifestName), writeManifest(manifest), { mode: 0o600, flush: true });
     await sync(work);

@@ -61,6 +61,7 @@ const refusals: Readonly<Record<string, string>> = {
   EACCES: owner,
   EPERM: owner,
   EROFS: "The file system is mounted read-only.",
+  ENOTSUP: "Choose a folder of another file system.",
   ENOSPC: "The disk is full: make room.",
   EDQUOT: "The quota of the user that runs svc is used up: make room.",
 };

@@ -4,8 +4,9 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, delimiter, join, relative, resolve } from "node:path";
+import { makeFolder } from "../kit/make-folder.ts";
 import { ask } from "./ask.ts";
 import { defineCommand } from "./define.ts";
 import { flag, optionalWord, text } from "./options.ts";
@@ -84,7 +85,7 @@ async function init(
     throw new InitError("svc's packages are not on npm's registry yet.\n  Build them first: npm run pack");
   }
 
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const isCopied = (path: string) => !/[\\/](node_modules|\.svc|dist|templates)$/.test(path);
   await cp(starter(), folder, { recursive: true, filter: isCopied });
   for (const layer of template.layers) await addLayer(join(starter(), "templates", layer), folder);

@@ -123,6 +123,7 @@ const diskErrors: Partial<Record<string, string>> = {
   EDQUOT: noRoom,
   EROFS: noFiles,
   EACCES: noFiles,
+  ENOTSUP: noFiles,
   EIO: noFiles,
   ESTALE: noFiles,
   FOLDER_GONE: noFiles,

@@ -5,9 +5,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { openAsBlob } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, readdir, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { makeFolder } from "../kit/make-folder.ts";
 import { namePath } from "../kit/name-path.ts";
 
 /** In milliseconds. Folders of other hosts that share the disk are removed after this time without a new file. */
@@ -33,7 +34,7 @@ export class FormFiles {
   }
 
   async open(): Promise<FormFile> {
-    this.#made ??= mkdir(this.#own, { recursive: true, mode: 0o700 });
+    this.#made ??= makeFolder(this.#own, 0o700);
     const path = join(this.#own, randomUUID());
     try {
       await this.#made;

@@ -9,7 +9,6 @@ import {
   type FileHandle,
   lchown,
   link,
-  mkdir,
   open,
   opendir,
   readdir,
@@ -22,6 +21,7 @@ import {
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { makeFolder } from "../../kit/make-folder.ts";
 import { namePath } from "../../kit/name-path.ts";
 import type { ByteRange, PutOptions, StorageDriver, StoredBytes, StoredPart } from "./driver.ts";
 import { readParts } from "./read-parts.ts";
@@ -183,7 +183,7 @@ export class DiskDriver implements StorageDriver {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || attempts === 1) throw error;
       await this.requireFolder();
-      const made = await mkdir(dirname(path), { recursive: true });
+      const made = await makeFolder(dirname(path));
       if (made) await this.#giveToOwner(upTo(made, dirname(path)));
       return this.#inFolder(path, work, attempts - 1);
     }
