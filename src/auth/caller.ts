@@ -14,6 +14,8 @@ export interface Caller {
   network: string;
   /** Aborts when the client closes the connection before it has its answer. */
   left: () => AbortSignal;
+  /** In seconds, after a refused user. Plugins make errors of their own out of refusals, without this. */
+  retryAfter?: number | undefined;
 }
 
 const callers = new AsyncLocalStorage<Caller>();

@@ -182,7 +182,11 @@ export class Attempts {
   async newUser(client: pg.ClientBase): Promise<void> {
     const caller = currentCaller();
     if (!caller || signingUp.getStore()) return;
-    await this.#counters.take([{ kind: "signUpsPerAddress", subject: caller.network }], client);
+    const counted = this.#counters.take([{ kind: "signUpsPerAddress", subject: caller.network }], client);
+    await counted.catch((error: unknown) => {
+      if (error instanceof SvcError) caller.retryAfter = error.retryAfter;
+      throw error;
+    });
   }
 
   /**

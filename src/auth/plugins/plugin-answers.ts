@@ -6,6 +6,7 @@ import type { Response } from "express";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
+import { currentCaller } from "../caller.ts";
 import { splitSession } from "../library-cookies.ts";
 import { type AuthParts, publicUser, setSession, tokensOf } from "../routes/endpoint.ts";
 import { withoutReferrer } from "../routes/redirect.ts";
@@ -66,6 +67,8 @@ export async function sendAnswer(
   if (isError && !isOfScim(answer)) throw await refusal(answer);
 
   const headers = Object.fromEntries([...answer.headers].filter(([name]) => passed.test(name)));
+  const retryAfter = retryAfterOf(answer);
+  if (retryAfter) headers["retry-after"] = String(retryAfter);
   const text = await answer.text();
   const { "content-type": type = "", ...further } = headers;
   if (text && type.startsWith("application/json")) {
@@ -115,6 +118,13 @@ const byStatus = new Map<number, ErrorCode>([
   [429, "RATE_LIMITED"],
 ]);
 
+/** In seconds: as the answer says, or our count of new users. */
+function retryAfterOf({ status, headers }: globalThis.Response): number | undefined {
+  const counted = status === 429 ? currentCaller()?.retryAfter : undefined;
+  const seconds = Number(headers.get("x-retry-after") ?? counted);
+  return seconds > 0 ? seconds : undefined;
+}
+
 /** The plugin's own code, such as INVALID_CODE, becomes the hint: our codes are a closed set. */
 async function refusal(answer: globalThis.Response): Promise<SvcError> {
   const said: unknown = await answer.json().catch(() => null);
@@ -124,8 +134,7 @@ async function refusal(answer: globalThis.Response): Promise<SvcError> {
   const { message = error, code = description } = Object(said) as Record<string, unknown>;
   const word = typeof code === "string" ? code : undefined;
   const cause = new Error(`A plugin's endpoint answered ${answer.status} ${word ?? ""}`.trim());
-  const seconds = Number(answer.headers.get("x-retry-after"));
-  const retryAfter = seconds > 0 ? seconds : undefined;
+  const retryAfter = retryAfterOf(answer);
   if (answer.status === 503) return new SvcError("UNAVAILABLE", undefined, { retryAfter, cause });
   if (answer.status >= 500) return new SvcError("INTERNAL", undefined, { cause });
   const ours = word === "VALIDATION_ERROR" ? "VALIDATION_FAILED" : (byStatus.get(answer.status) ?? "BAD_REQUEST");
