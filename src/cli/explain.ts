@@ -12,12 +12,13 @@ import { DriftError } from "../crud/fingerprints.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
 import { fromDatabase, isConnectionLoss, lostByPooler, sqlState } from "../postgres/errors.ts";
+import { StoreRefusal } from "../storage/drivers/s3-refusal.ts";
 import { isForeignFrame, isFrame } from "../telemetry/pretty-log.ts";
 import { printError } from "./output.ts";
 import { explainTakenPort } from "./taken-port.ts";
 
 /** Errors whose message suffices without a stack. */
-const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];
+const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError, StoreRefusal];
 
 /** Prints the error that ended a command. The exit code is then 1. @param cwd the application's folder */
 export async function printFailure(error: unknown, cwd: string): Promise<void> {

@@ -79,6 +79,8 @@ export const fileSchema = z.strictObject({
           endpoint: z.url({ protocol: /^https?$/, ...must("a URL such as https://s3.example.com") }).optional(),
           /** (Default: the S3 client's own, AWS_REGION) */
           region: z.string(must('a region such as "eu-central-1"')).optional(),
+          /** Whether the bucket is part of the path, and not of the host name. (Default: true with an endpoint) */
+          pathStyle: boolean().optional(),
         }),
       ],
       must('"disk" or "s3", as in { driver: "disk", dir } or { driver: "s3", bucket, endpoint, region }'),

@@ -1,12 +1,13 @@
 /**
  * Recognises the folder of stored files when it is not the one that the rows speak of: a disk that is not mounted, or another
- * `storage.dir`. Files that are stored there meanwhile would be missing later.
+ * `storage.dir`. Files that are stored there meanwhile would be missing later. And a bucket that cannot be used.
  */
 import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageDriver } from "./drivers/driver.ts";
+import { StoreRefusal } from "./drivers/s3-refusal.ts";
 import { objectKey } from "./storage.ts";
 
 /** Rows that are looked at: single files may be damaged. */
@@ -14,27 +15,50 @@ const some = 20;
 
 /**
  * @param pool of the system
- * @returns a text for the operator if the bytes of the first files are all missing; null otherwise, and for a bucket
+ * @returns a text for the operator if the bytes of the first files are all missing, or the bucket does not answer; null otherwise
  */
 export async function describeMissingFolder(
   config: EffectiveConfig["storage"],
-  driver: Pick<StorageDriver, "pathOf">,
+  driver: Pick<StorageDriver, "pathOf" | "read" | "list">,
   pool: Pick<pg.Pool, "query">,
 ): Promise<string | null> {
-  if (config.driver !== "disk" || !driver.pathOf) return null;
+  if (config.driver === "s3") {
+    const refused = await describeRefusal(driver);
+    if (refused) return refused;
+  }
   const { rows } = await pool.query<{ bytes_id: string }>(
     "select bytes_id from svc_private.next_storage_objects(null, $1)",
     [some],
   );
-  for (const { bytes_id: id } of rows) {
-    const isThere = await stat(driver.pathOf(objectKey(id))).then(
+  for (const { bytes_id: id } of rows) if (await isThere(driver, objectKey(id))) return null;
+  if (rows.length === 0) return null;
+  if (config.driver === "s3")
+    return `The files of the database are not in the bucket ${config.bucket}: is this the right storage.bucket?`;
+  return `The files of the database are not in ${config.dir}: is its disk mounted, and is this the right storage.dir?`;
+}
+
+/** Whether the bucket, its region and the credentials are right shows with the first request. */
+async function describeRefusal(driver: Pick<StorageDriver, "list">): Promise<string | null> {
+  try {
+    for await (const _ of driver.list("objects/")) break;
+    return null;
+  } catch (error) {
+    const { message, cause } = error as Error;
+    if (error instanceof StoreRefusal || !(cause instanceof Error)) return message;
+    return `${message}\n  ${cause.message}`;
+  }
+}
+
+async function isThere(driver: Pick<StorageDriver, "pathOf" | "read">, key: string): Promise<boolean> {
+  if (driver.pathOf) {
+    return stat(driver.pathOf(key)).then(
       () => true,
       (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
     );
-    if (isThere) return null;
   }
-  if (rows.length === 0) return null;
-  return `The files of the database are not in ${config.dir}: is its disk mounted, and is this the right storage.dir?`;
+  const bytes = await driver.read(key);
+  bytes?.destroy();
+  return bytes !== null;
 }
 
 /** @returns a text for the operator if this process may not write into the folder, or not make it; null otherwise, and for a bucket */

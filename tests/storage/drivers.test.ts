@@ -114,8 +114,8 @@ describe.skipIf(!hasS3Server)("against a store that speaks S3", () => {
     await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: `objects/${randomUUID()}` }));
     expect(await unfinished()).toBe(1);
     expect(await s3().sweepLeftovers(new Date(0))).toBe(0);
-    // The store under test reports 2010 as the start of each upload.
-    expect(await s3().sweepLeftovers(new Date())).toBe(1);
+    // moto reports 2010 as the start of each upload, Swift rounds it up to a second.
+    expect(await s3().sweepLeftovers(new Date(Date.now() + 60_000))).toBe(1);
     expect(await unfinished()).toBe(0);
     client.destroy();
   });

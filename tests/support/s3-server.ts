@@ -1,8 +1,10 @@
 /**
  * An S3-compatible store for a test file: `moto_server`, a separate process that keeps all data in memory. If it is not
- * installed (`pip install "moto[server]"`) the tests are skipped with a message. Why this one: docs/adr/.
+ * installed (`pip install "moto[server]"`) the tests are skipped with a message. Why this one: docs/adr/. For another store
+ * set SVC_TEST_S3 to its URL, and AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to those of a user that may create buckets.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
@@ -12,20 +14,24 @@ import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll } from "vitest";
 import { freePort } from "./free-port.ts";
 
+/** URL of a store that is running already. */
+const other = process.env.SVC_TEST_S3;
+
 // Looked for, not run: it needs two seconds to print its help.
-export const hasS3Server = (process.env.PATH ?? "")
-  .split(delimiter)
-  .some((folder) => existsSync(join(folder, "moto_server")));
+export const hasS3Server =
+  other !== undefined ||
+  (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, "moto_server")));
 if (!hasS3Server)
   console.warn('Tests of the S3 driver are skipped: there is no moto_server. pip install "moto[server]"');
 
-export const bucket = "svc-files";
+/** Of this file's tests alone, also in a store that keeps the buckets of earlier runs. */
+export const bucket = `svc-files-${randomUUID()}`;
 
 /** Starts it before this file's tests and ends it after them. */
 export function s3Server(): { endpoint: string } {
   const server = { endpoint: "" };
   let child: ChildProcess | undefined;
-  beforeAll(async () => {
+  const startMoto = async () => {
     const port = await freePort();
     // Any credentials are accepted, but the client requires some.
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" });
@@ -33,7 +39,10 @@ export function s3Server(): { endpoint: string } {
     const env = { ...process.env, MOTO_S3_DEFAULT_MAX_KEYS: "100" };
     child = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore", env });
     await listening(port, child);
-    server.endpoint = `http://127.0.0.1:${port}`;
+    return `http://127.0.0.1:${port}`;
+  };
+  beforeAll(async () => {
+    server.endpoint = other ?? (await startMoto());
     const client = new S3Client({ endpoint: server.endpoint, region: "us-east-1", forcePathStyle: true });
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
     client.destroy();

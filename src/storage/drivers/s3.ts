@@ -2,12 +2,13 @@
  * Stores bytes in a bucket of Amazon S3 or a compatible store. An object appears when all of it has arrived.
  * Credentials come from the environment, as the S3 client finds them (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, roles).
  */
+import { createHash } from "node:crypto";
 import { pipeline, Readable, Transform } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { CompletedPart, S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
-import { SvcError } from "../../kit/svc-error.ts";
 import type { ByteRange, PutOptions, StorageDriver, StoredBytes, StoredPart } from "./driver.ts";
 import { readParts } from "./read-parts.ts";
+import { refusalOf, statusOf, unreachable } from "./s3-refusal.ts";
 
 // Loaded on first use: the library is larger than the rest together, and most processes never need it.
 const library = () => import("@aws-sdk/client-s3");
@@ -33,6 +34,8 @@ const usual: Patience = { connectMs: 5_000, answerMs: 10_000, silenceMs: 20_000,
 export interface S3Options {
   endpoint?: string | undefined;
   region?: string | undefined;
+  /** Whether the bucket is part of the path, and not of the host name. (Default: true with an endpoint) */
+  pathStyle?: boolean | undefined;
   /** (Default: `usual`) */
   patience?: Patience;
 }
@@ -40,15 +43,18 @@ export interface S3Options {
 export class S3Driver implements StorageDriver {
   readonly #options: S3ClientConfig = { requestChecksumCalculation: "WHEN_REQUIRED" }; // few stores support the newer checksums
   readonly #bucket: string;
+  readonly #store: Pick<S3Options, "endpoint" | "region">;
   readonly #patience: Patience;
   #client: Promise<S3Client> | undefined;
   #reader: Promise<S3Client> | undefined;
 
-  constructor(bucket: string, { endpoint, region, patience = usual }: S3Options) {
+  constructor(bucket: string, options: S3Options) {
+    const { endpoint, region, pathStyle = endpoint !== undefined, patience = usual } = options;
+    this.#options.forcePathStyle = pathStyle;
     if (region) this.#options.region = region;
-    // Other stores address buckets by path.
-    if (endpoint) Object.assign(this.#options, { endpoint, forcePathStyle: true, region: region ?? "us-east-1" });
+    if (endpoint) Object.assign(this.#options, { endpoint, region: region ?? "us-east-1" });
     this.#bucket = bucket;
+    this.#store = { endpoint, region };
     this.#patience = patience;
   }
 
@@ -69,7 +75,18 @@ export class S3Driver implements StorageDriver {
   async #open(limits: object): Promise<S3Client> {
     const { S3Client } = await library();
     const requestHandler = { connectionTimeout: this.#patience.connectMs, ...limits };
-    return new S3Client({ ...this.#options, requestHandler });
+    return digestDeletions(new S3Client({ ...this.#options, requestHandler }));
+  }
+
+  /** @throws SvcError UNAVAILABLE with `Retry-After` when the store is away, StoreRefusal for a mistake of the operator */
+  async #answer<T>(answer: Promise<T>): Promise<T> {
+    return answer.catch((error) => {
+      throw this.#refusal(error);
+    });
+  }
+
+  #refusal(error: unknown): unknown {
+    return refusalOf(error, { bucket: this.#bucket, ...this.#store });
   }
 
   async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options: PutOptions = {}): Promise<void> {
@@ -83,7 +100,7 @@ export class S3Driver implements StorageDriver {
       client: await this.#connect(),
       params: { Bucket: this.#bucket, Key: key, Body },
     });
-    await available(upload.done());
+    await this.#answer(upload.done());
   }
 
   /** The store copies the parts. It takes small ones only at the end, so with others in between all are sent again. */
@@ -100,11 +117,11 @@ export class S3Driver implements StorageDriver {
     const s3 = await library();
     const client = await this.#connect();
     const to = { Bucket: this.#bucket, Key: key };
-    const { UploadId } = await available(client.send(new s3.CreateMultipartUploadCommand(to)));
+    const { UploadId } = await this.#answer(client.send(new s3.CreateMultipartUploadCommand(to)));
     const copyPart = async (part: StoredPart, PartNumber: number) => {
       const CopySource = `${this.#bucket}/${part.key}`;
       const command = new s3.UploadPartCopyCommand({ ...to, UploadId, PartNumber, CopySource });
-      const { CopyPartResult } = await available(client.send(command));
+      const { CopyPartResult } = await this.#answer(client.send(command));
       return { PartNumber, ETag: CopyPartResult?.ETag };
     };
     try {
@@ -114,13 +131,12 @@ export class S3Driver implements StorageDriver {
         Parts.push(...(await Promise.all(some.map((part, index) => copyPart(part, at + index + 1)))));
       }
       const command = new s3.CompleteMultipartUploadCommand({ ...to, UploadId, MultipartUpload: { Parts } });
-      await available(client.send(command));
+      await this.#answer(client.send(command));
       return true;
     } catch (error) {
       // If this fails too, the sweep removes it.
       await client.send(new s3.AbortMultipartUploadCommand({ ...to, UploadId })).catch(() => {});
-      const { $metadata } = ((error as Error).cause ?? error) as { $metadata?: Metadata };
-      if ($metadata?.httpStatusCode === 501) return false;
+      if (statusOf(error) === 501) return false;
       throw error;
     }
   }
@@ -130,10 +146,11 @@ export class S3Driver implements StorageDriver {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, ...(Range && { Range }) });
     try {
-      const { Body } = await available((await this.#connectReader()).send(command));
+      const { Body } = await this.#answer((await this.#connectReader()).send(command));
       return breakIfSilent(Body as Readable, this.#patience.silenceMs);
     } catch (error) {
-      if (error instanceof Error && ["NoSuchKey", "NotFound"].includes(error.name)) return null;
+      // A 404 without this code comes from something else than a store: it tells nothing of the file.
+      if (error instanceof Error && error.name === "NoSuchKey") return null;
       throw error;
     }
   }
@@ -145,7 +162,7 @@ export class S3Driver implements StorageDriver {
 
   async delete(key: string): Promise<void> {
     const { DeleteObjectCommand } = await library();
-    await available((await this.#connect()).send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
+    await this.#answer((await this.#connect()).send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: key })));
   }
 
   async deleteAll(prefix: string): Promise<void> {
@@ -154,8 +171,8 @@ export class S3Driver implements StorageDriver {
       if (Objects.length > 0) {
         const { DeleteObjectsCommand } = await library();
         const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete: { Objects, Quiet: true } });
-        const { Errors: [refused] = [] } = await available((await this.#connect()).send(command));
-        if (refused) await available(Promise.reject(Object.assign(new Error(refused.Message), { name: refused.Code })));
+        const { Errors: [refused] = [] } = await this.#answer((await this.#connect()).send(command));
+        if (refused) throw this.#refusal(Object.assign(new Error(refused.Message), { name: refused.Code }));
       }
     }
   }
@@ -172,10 +189,17 @@ export class S3Driver implements StorageDriver {
   async sweepLeftovers(before: Date): Promise<number> {
     const { AbortMultipartUploadCommand, ListMultipartUploadsCommand } = await library();
     const client = await this.#connect();
-    const { Uploads = [] } = await available(client.send(new ListMultipartUploadsCommand({ Bucket: this.#bucket })));
-    const old = Uploads.filter(({ Initiated }) => Initiated && Initiated < before);
+    const listed = this.#answer(client.send(new ListMultipartUploadsCommand({ Bucket: this.#bucket })));
+    const uploads = await listed.then(
+      ({ Uploads = [] }) => Uploads,
+      (error) => {
+        if (statusOf(error) === 501) return []; // a store without this list
+        throw error;
+      },
+    );
+    const old = uploads.filter(({ Initiated }) => Initiated && Initiated < before);
     for (const { Key, UploadId } of old) {
-      await available(client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId })));
+      await this.#answer(client.send(new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId })));
     }
     return old.length;
   }
@@ -184,42 +208,12 @@ export class S3Driver implements StorageDriver {
     const { paginateListObjectsV2 } = await library();
     const pages = paginateListObjectsV2({ client: await this.#connect() }, { Bucket: this.#bucket, Prefix: prefix });
     for (;;) {
-      const { value, done } = await available(pages.next());
+      const { value, done } = await this.#answer(pages.next());
       if (done) return;
       yield value;
     }
   }
 }
-
-/** In seconds. */
-const tryAgainAfter = 5;
-
-/**
- * Connection errors, as Node's sockets and the S3 client's handlers name them, and errors of stores. A repeated request to
- * finish a multipart upload finds none if the answer to the first one was lost.
- */
-const away =
-  /^(ECONN\w+|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|TimeoutError|RequestTimeout\w*|SlowDown|ServiceUnavailable|InternalError|NoSuchUpload)$/;
-
-/**
- * An unreachable or busy store is a temporary error; refused credentials are not.
- *
- * @throws SvcError UNAVAILABLE with `Retry-After` when the store is away, otherwise the client's error
- */
-async function available<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (cause) {
-    const { name = "", code = "", $metadata } = cause as { name?: string; code?: string; $metadata?: Metadata };
-    const status = $metadata?.httpStatusCode ?? 0;
-    const isAway = away.test(name) || away.test(code) || status >= 500 || status === 429;
-    if (!isAway) throw cause;
-    throw unreachable(cause);
-  }
-}
-
-const unreachable = (cause?: unknown) =>
-  new SvcError("UNAVAILABLE", "The file store cannot be reached.", { retryAfter: tryAgainAfter, cause });
 
 /** Breaks a file of which nothing more comes. A reader that pauses has not read what came. */
 function breakIfSilent(body: Readable, milliseconds: number): Readable {
@@ -239,8 +233,24 @@ function breakIfSilent(body: Readable, milliseconds: number): Readable {
   return file;
 }
 
-interface Metadata {
-  httpStatusCode?: number;
+/**
+ * For a list of keys to delete every store wants a digest, and older ones know Content-MD5 alone. Amazon's takes it, too. The
+ * client itself sends a CRC32.
+ */
+function digestDeletions(client: S3Client): S3Client {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        if (commandName !== "DeleteObjectsCommand") return next(args);
+        const request = args.request as { headers: Record<string, string>; body: string };
+        const kept = Object.entries(request.headers).filter(([name]) => !/^x-amz-(sdk-)?checksum-/i.test(name));
+        const digest = createHash("md5").update(request.body).digest("base64");
+        const headers = { ...Object.fromEntries(kept), "content-md5": digest };
+        return next({ ...args, request: Object.assign(request, { headers }) });
+      },
+    { step: "build", priority: "low" }, // after the client's own
+  );
+  return client;
 }
 
 async function* copied(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
