@@ -2379,7 +2379,7 @@ CREATE OR REPLACE FUNCTION auth.find_user_id(name text)
  STABLE
  SET search_path TO ''
 AS $function$
-  select u.id from auth."user" u where u.id = find_user_id.name or u.email = lower(find_user_id.name)
+  select u.id from auth."user" u where u.id = find_user_id.name or u.email = lower(find_user_id.name collate "C")
    order by u.id = find_user_id.name desc
    limit 1
 $function$
@@ -7172,7 +7172,7 @@ begin
   delete from auth.api_key k
    where k.id = only_key
       or only_key is null and k.user_id in (
-        select u.id from auth."user" u where u.id = of_user or u.email = lower(of_user)
+        select u.id from auth."user" u where u.id = of_user or u.email = lower(of_user collate "C")
       );
   get diagnostics revoked = row_count;
   if revoked > 0 then
@@ -10436,7 +10436,7 @@ AS $function$
     from auth.api_key k
     join auth."user" u on u.id = k.user_id
     left join (svc.service_accounts a join svc.organizations o on o.id = a.org_id) on a.id = k.user_id
-   where of_user is null or k.user_id = of_user or u.email = lower(of_user)
+   where of_user is null or k.user_id = of_user or u.email = lower(of_user collate "C")
    order by k.created_at desc, k.id
    limit most
 $function$
@@ -10720,7 +10720,7 @@ AS $function$
          coalesce(sum(l.reserved) filter (where l.state = 'reserved' and l.expires_at > now()), 0)
     from svc.ai_ledger l
     left join auth."user" u on u.id = l.user_id
-   where (only_user is null or l.user_id = only_user or u.email = lower(only_user))
+   where (only_user is null or l.user_id = only_user or u.email = lower(only_user collate "C"))
      and (only_model is null or l.model = only_model)
      and l.created_at >= (date_trunc('day', now() at time zone 'UTC') - make_interval(days => list_usage.days - 1)) at time zone 'UTC'
    group by 1, 2, 3, 4
@@ -11177,7 +11177,7 @@ CREATE OR REPLACE FUNCTION svc_private.prepare_invitation()
  SET search_path TO ''
 AS $function$
 begin
-  new.email := lower(btrim(new.email));
+  new.email := lower(btrim(new.email) collate "C");
   if new.email !~ '^[^\s@,;:<>()"\\]+@[^\s@,;:<>()"\\]+$'
     or new.email ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]' then
     raise exception 'This is not one address, such as name@example.com.' using errcode = 'AP400';
@@ -11549,7 +11549,7 @@ CREATE OR REPLACE FUNCTION svc_private.refuse_change_of_entry()
  SET search_path TO ''
 AS $function$
 begin
-  raise exception '% of an entry of the history is refused', lower(tg_op)
+  raise exception '% of an entry of the history is refused', lower(tg_op collate "C")
     using errcode = '42501', hint = 'Entries are written by the triggers of audited tables, and removed by limits.historyDays.';
 end
 $function$
@@ -11798,8 +11798,8 @@ begin
       from svc_private.list_webhooks() w
       join pg_catalog.pg_class c on c.oid = w.relation
      where exists (
-       select from regexp_split_to_table(lower(migration), ';') as s (statement)
-        where s.statement ~ '\malter\s+table\M' and position(lower(c.relname) in s.statement) > 0)
+       select from regexp_split_to_table(lower(migration collate "C"), ';') as s (statement)
+        where s.statement ~ '\malter\s+table\M' and position(lower(c.relname::text collate "C") in s.statement) > 0)
   loop
     execute format('drop trigger %I on %s', each.trigger, each.relation);
   end loop;
@@ -14186,8 +14186,8 @@ AS $function$
       union all
       (select false, o.*
          from auth."user" o
-        where o.email collate "C" >= lower(search)
-          and o.email collate "C" < lower(search) || chr(1114111)
+        where o.email collate "C" >= lower(search collate "C")
+          and o.email collate "C" < lower(search collate "C") || chr(1114111)
           and o.email collate "C" > coalesce(next, '')
           and o.id <> search
         order by o.email collate "C"
@@ -14800,7 +14800,7 @@ AS $function$
 <<webhook>>
 declare
   changed record;
-  operation constant text := lower(tg_op);
+  operation constant text := lower(tg_op collate "C");
   noted integer;
 begin
   if tg_op = 'DELETE' then changed := old; else changed := new; end if;

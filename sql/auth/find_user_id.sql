@@ -7,7 +7,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  select u.id from auth."user" u where u.id = find_user_id.name or u.email = lower(find_user_id.name)
+  select u.id from auth."user" u where u.id = find_user_id.name or u.email = lower(find_user_id.name collate "C")
    order by u.id = find_user_id.name desc
    limit 1
 $$;

@@ -8,7 +8,7 @@ volatile
 set search_path = ''
 as $$
 begin
-  raise exception '% of an entry of the history is refused', lower(tg_op)
+  raise exception '% of an entry of the history is refused', lower(tg_op collate "C")
     using errcode = '42501', hint = 'Entries are written by the triggers of audited tables, and removed by limits.historyDays.';
 end
 $$;

@@ -12,7 +12,7 @@ security definer
 set search_path = ''
 as $$
 begin
-  new.email := lower(btrim(new.email));
+  new.email := lower(btrim(new.email) collate "C");
   if new.email !~ '^[^\s@,;:<>()"\\]+@[^\s@,;:<>()"\\]+$'
     or new.email ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]' then
     raise exception 'This is not one address, such as name@example.com.' using errcode = 'AP400';

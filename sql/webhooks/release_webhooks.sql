@@ -18,8 +18,8 @@ begin
       from svc_private.list_webhooks() w
       join pg_catalog.pg_class c on c.oid = w.relation
      where exists (
-       select from regexp_split_to_table(lower(migration), ';') as s (statement)
-        where s.statement ~ '\malter\s+table\M' and position(lower(c.relname) in s.statement) > 0)
+       select from regexp_split_to_table(lower(migration collate "C"), ';') as s (statement)
+        where s.statement ~ '\malter\s+table\M' and position(lower(c.relname::text collate "C") in s.statement) > 0)
   loop
     execute format('drop trigger %I on %s', each.trigger, each.relation);
   end loop;

@@ -27,7 +27,7 @@ as $$
 <<webhook>>
 declare
   changed record;
-  operation constant text := lower(tg_op);
+  operation constant text := lower(tg_op collate "C");
   noted integer;
 begin
   if tg_op = 'DELETE' then changed := old; else changed := new; end if;

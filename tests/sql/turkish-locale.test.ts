@@ -1,5 +1,5 @@
-// If this file fails, `svc db drift` reports differences in every Turkish database that no command repairs, or related rows
-// of a resource with an I in its prefix are an error there: lower('I') is ı.
+// If this file fails, Turkish databases, in which lower('I') is ı, send invitations to other addresses and webhooks of the operation
+// "ınsert", do not find users by their addresses, or have differences that no command repairs.
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { compareFacts, readFacts } from "../../src/migrate/drift.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
@@ -33,5 +33,43 @@ describe.runIf(hasTurkish)("a Turkish database", () => {
     );
     const { rows } = await admin.query("select svc_hidden.crud_resource('Items') as found");
     expect(rows).toEqual([{ found: { name: "Items" } }]);
+  });
+
+  test("invites the address that was written, and finds users by it", async () => {
+    const admin = await turkish.connect("admin");
+    await admin.query(`insert into auth."user" (id, name, email, email_verified) values ('ann', 'Ann', 'info@example.com', true);
+      insert into auth.api_key (user_id, name, start, hash, scopes, expires_at) values ('ann', 'k', 'k', sha256('k'), '{*}', 'infinity');
+      insert into svc.organizations (id, name) values ('acme', 'Acme')`);
+    const invite = `insert into svc.organization_invitations (org_id, email, role, invited_by)
+      values ('acme', 'SINIF@EXAMPLE.COM', 'member', 'ann') returning email`;
+    expect((await admin.query(invite)).rows).toEqual([{ email: "sinif@example.com" }]);
+    for (const found of [
+      "auth.find_user_id('INFO@EXAMPLE.COM') id where id is not null",
+      "svc_private.studio_people('INFO@', null, 9)",
+      "svc_private.list_all_api_keys('INFO@EXAMPLE.COM', 9)",
+    ])
+      expect((await admin.query(`select from ${found}`)).rowCount, found).toBe(1);
+    const revoke = "select svc_private.act_revoke_api_keys(null, 'INFO@EXAMPLE.COM') as revoked";
+    expect((await admin.query(revoke)).rows).toEqual([{ revoked: 1 }]);
+  });
+
+  test("tells receivers of webhooks which operation it was, and migrates their tables", async () => {
+    const admin = await turkish.connect("admin");
+    const declared = {
+      name: "made",
+      table: "public.items",
+      key: ["id"],
+      columns: ["id"],
+      data: "t.id",
+      when: ["insert"],
+      env: "A_HOOK",
+    };
+    await admin.query("set role svc_owner; create table public.items (id int primary key)");
+    await admin.query("select svc_private.install_webhooks($1)", [JSON.stringify([declared])]);
+    await admin.query("insert into public.items values (1)");
+    const { rows } = await admin.query("select body::json ->> 'operation' as operation from svc.webhook_deliveries");
+    expect(rows).toEqual([{ operation: "insert" }]);
+    await admin.query("select svc_private.release_webhooks('ALTER TABLE ITEMS ALTER ID TYPE BIGINT')");
+    expect((await admin.query("select from svc_private.list_webhooks()")).rowCount).toBe(0);
   });
 });
