@@ -13626,6 +13626,8 @@ declare
   run svc.workflow_runs;
   ended text;
 begin
+  perform from auth."user" u
+    where u.id = (select r.user_id from svc.workflow_runs r where r.id = signal_any_workflow.run_id) for key share;
   select * into run from svc.workflow_runs r where r.id = signal_any_workflow.run_id for no key update;
   if not found then
     return 'unknown';

@@ -7,6 +7,9 @@
 --
 -- A wait whose time is up ends before the event, however late its job runs, because settle_waits() comes first. Both hold
 -- the row lock, so an event and a timeout cannot both win.
+--
+-- The event refers to the user, who is locked before the run: so does the deletion of an account, and otherwise the two could wait
+-- for each other.
 create or replace function svc_private.signal_any_workflow(run_id uuid, event text, content json)
 returns text
 language plpgsql
@@ -19,6 +22,8 @@ declare
   run svc.workflow_runs;
   ended text;
 begin
+  perform from auth."user" u
+    where u.id = (select r.user_id from svc.workflow_runs r where r.id = signal_any_workflow.run_id) for key share;
   select * into run from svc.workflow_runs r where r.id = signal_any_workflow.run_id for no key update;
   if not found then
     return 'unknown';

@@ -1,7 +1,7 @@
 // If this file fails, a concurrent event and timeout both win or both lose, or an event is lost or used twice.
 import type pg from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 
 /** Runs that wait while an event and their timeout coincide; `npm run chaos` raises them. */
 const runs = process.env.CHAOS_KILLS ? 5_000 : 500;
@@ -143,5 +143,19 @@ describe("an event", () => {
     await db.sql("select svc_private.end_run($1, $2, 'completed', null, null, null)", [id, fence]);
     expect(await send(id, "late")).toBe("ended");
     expect(await db.sql("select from svc.workflow_events where run_id = $1", [id])).toEqual([]);
+  });
+
+  test("while the account of the run's user is being deleted waits for the deletion, which does not wait for it", async () => {
+    await db.sql(`insert into auth."user" (id, name, email) values ('ann', 'Ann', 'ann@example.com')`);
+    const [{ id } = { id: "" }] = await db.sql(
+      "select svc_private.add_run('ann', false, 'race', 1, '{}', null, null, null) as id",
+    );
+    const [deleting, sending] = clients as [pg.Client, pg.Client];
+    await deleting.query(`begin; select from auth."user" where id = 'ann' for update`);
+    const sent = sending.query(signal, [id, "late"]);
+    sent.catch(() => {});
+    await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+    await deleting.query(`delete from auth."user" where id = 'ann'; commit`);
+    expect((await sent).rows).toEqual([{ it: "unknown" }]);
   });
 });
