@@ -1,5 +1,6 @@
 -- Ends a locked run. Called by end_run, claim_run and cancel_any_workflow. If a worker holds the run's job, the job
--- stays with it; otherwise the job is removed.
+-- stays with it; otherwise the job is removed. It is removed last: the end of another run may be waking this one, whose row is
+-- locked here, and would wait for the job with the lock that free_slot waits for.
 create or replace function svc_private.close_run(
   run svc.workflow_runs, how text, outcome json, failure json, detail text
 )
@@ -13,11 +14,11 @@ begin
      set status = how, wait_marker = null, wake_at = null, result = outcome, error = failure, error_detail = detail,
          finished_at = clock_timestamp(), updated_at = clock_timestamp()
    where r.id = run.id;
+  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.free_slot(run);
   if run.status = 'pending' then
     delete from graphile_worker._private_jobs j where j.key = 'workflow:' || run.id and j.locked_at is null;
   end if;
-  perform svc_private.announce_run(run.id, run.user_id);
-  perform svc_private.free_slot(run);
 end
 $$;
 

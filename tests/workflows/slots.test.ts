@@ -56,6 +56,23 @@ const holders: [what: string, text: string][] = [
 ];
 
 describe("a run that waits for its turn", () => {
+  test("is cancelled while the run before it ends: neither waits for the other", async () => {
+    const first = await add(1);
+    const fence = await claim(first);
+    const second = await add(1);
+    expect(await claim(second)).toBeNull();
+    await db.sql("select svc_private.wake_run($1, now() + interval '1 hour')", [second]); // for its deadline
+    // As the end of a run, which takes the places of its workflow first.
+    await worker.query("begin; select pg_advisory_xact_lock(726502188, hashtext('narrow'))");
+    const cancelled = other.query("select svc_private.cancel_any_workflow($1) as it", [second]);
+    cancelled.catch(() => {});
+    await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+    await end(first, fence);
+    await worker.query("commit");
+    expect((await cancelled).rows).toEqual([{ it: "accepted" }]);
+    expect(await queued()).not.toContain(second);
+  });
+
   test.for(holders)("is woken although %s locks it, once that commits or rolls back", async ([, text]) => {
     for (const how of ["commit", "rollback"]) {
       const first = await add(1);
