@@ -64,7 +64,7 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
       const { corpus, visibility, owner } = resolveScope(scope, userId);
       const { rows } = await transaction.query(
         { name: "svc_list_sources", text: "select svc.list_sources($1, $2, $3, $4, $5) as sources" },
-        [corpus, visibility, owner, clamp(limit, 1, 100), clamp(offset, 0, 1_000_000)],
+        [corpus, visibility, owner, clamp({ limit }, 1, 100), clamp({ offset }, 0, 1_000_000)],
       );
       return rows[0].sources;
     },
@@ -90,8 +90,13 @@ const ingestFileMembers = [
   ...(["title", "scope", "sourceUri", "language", "storageId"] as const),
   ...(["filename", "mimeType", "mode", "provider", "paidFallback", "maxServiceCredits"] as const),
 ] satisfies (keyof IngestFileInput)[];
-const clamp = (value: unknown, least: number, most: number) =>
-  Math.min(Math.max(Math.trunc(Number(value)) || least, least), most);
+
+/** @param named a number by the name of its option @throws SvcError BAD_REQUEST for another value */
+function clamp(named: Record<string, unknown>, least: number, most: number): number {
+  const [[name, value] = [""]] = Object.entries(named);
+  if (typeof value !== "number" || Number.isNaN(value)) throw refusal(name, "a number");
+  return Math.min(Math.max(Math.trunc(value), least), most);
+}
 
 /** `ingestFile` for a call. */
 export const ingestFile =

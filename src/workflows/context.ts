@@ -85,7 +85,8 @@ export class CallWorkflows implements ContextWorkflows {
     if (cursor !== undefined && !isUuid(String(cursor).split("|")[1] ?? "")) {
       throw invalidOption("cursor", "the nextCursor of a page");
     }
-    const most = Math.min(Math.max(Math.trunc(Number(limit)) || 1, 1), 100);
+    if (typeof limit !== "number" || Number.isNaN(limit)) throw invalidOption("limit", "a number");
+    const most = Math.min(Math.max(Math.trunc(limit), 1), 100);
     const { rows } = await this.#options.transaction.query(
       { name: "svc_list_workflows", text: "select svc.list_workflows($1, $2, $3, $4) as it" },
       [status ?? null, name ?? null, most, cursor ?? null],

@@ -116,6 +116,10 @@ test("a list shows newest first, a page at a time", async () => {
     (await running.query(ann, "docs.list", { scope, ...more })).body.json.map(({ title }: { title: string }) => title);
   expect(await list({})).toEqual(["three", "two", "one"]);
   expect(await list({ limit: 1, offset: 1 })).toEqual(["two"]);
+  for (const wrong of [{ limit: "x" }, { offset: "1" }]) {
+    const { status, body } = await running.query(ann, "docs.list", { scope, ...wrong });
+    expect([status, body.issues?.[0].path]).toEqual([400, Object.keys(wrong)]);
+  }
 });
 
 describe("chunks", () => {

@@ -78,9 +78,14 @@ const pay = procedure.mutation
   .input(v.object({ id: v.string() }))
   .handler(({ context, input }) => context.workflows.signal(input.id, "paid"));
 
+const listed = procedure.query
+  .name("runs.listed")
+  .input(v.any())
+  .handler(({ context, input }) => context.workflows.list(input));
+
 const db = database();
 const workflows = { approve, flaky, hopeless, writes, slow, waiting };
-const api = apiWith({ procedures: { start, pay }, workflows });
+const api = apiWith({ procedures: { start, pay, listed }, workflows });
 const startWorker = workers(db, api);
 const app = service(db, api);
 let ann: User;
@@ -238,9 +243,11 @@ test("a run of another user answers as one that does not exist", async () => {
   expect(foreign).toEqual(plain(await Promise.all(calls(crypto.randomUUID()))));
   expect((await app.query(bob, "workflows.list")).body.json.items).toEqual([]);
   expect((await app.query(ann, "workflows.list", { limit: 1 })).body.json.items).toHaveLength(1);
-  for (const wrong of [{ status: "waiting" }, { cursor: "2" }]) {
-    const { status, body } = await app.query(ann, "workflows.list", wrong);
-    expect([status, body.issues[0].path]).toEqual([400, Object.keys(wrong)]);
+  for (const wrong of [{ status: "waiting" }, { cursor: "2" }, { limit: "x" }]) {
+    for (const name of ["workflows.list", "runs.listed"]) {
+      const { status, body } = await app.query(ann, name, wrong);
+      expect([status, body.issues?.[0].path]).toEqual([400, Object.keys(wrong)]);
+    }
   }
   expect((await get(id)).derivedStatus).toBe("waiting");
 });
