@@ -19,8 +19,10 @@ declare
 begin
   -- The fence, as in lock_run. Most steps only lock the row: to write it each time would take a quarter longer, and leave
   -- an old version of it for vacuum. So updated_at may be a second old.
-  select r.user_id, case when place !~ '\.' then r.attempts + 1 end, -- in a branch, another one may have failed
-         r.attempts > 0 or r.claims > 0 or r.updated_at < clock_timestamp() - interval '1 second'
+  -- Tries are failures, and claims since the last one: the present claim, and those whose workers died. In a branch,
+  -- another one may have failed. An earlier version of this function has set the claims to 0.
+  select r.user_id, case when place !~ '\.' then r.attempts + greatest(r.claims, 1) end,
+         r.attempts > 0 or r.claims > 1 or r.updated_at < clock_timestamp() - interval '1 second'
     into owner, tries, is_stale
     from svc.workflow_runs r
    where r.id = record_step.run_id and r.status = 'running' and r.fence = held
@@ -29,7 +31,7 @@ begin
     perform svc_private.lock_run(run_id, held); -- which says why not
   end if;
   if is_stale then
-    update svc.workflow_runs r set attempts = 0, claims = 0, updated_at = clock_timestamp() where r.id = record_step.run_id;
+    update svc.workflow_runs r set attempts = 0, claims = 1, updated_at = clock_timestamp() where r.id = record_step.run_id;
   end if;
   insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, error, user_id, attempts, started_at, finished_at)
     values (record_step.run_id, place, 'step', step, true, outcome, failure, owner, tries, began, clock_timestamp());

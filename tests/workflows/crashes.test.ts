@@ -15,7 +15,7 @@ const user = "a user of the crashes";
 
 /** The runs that stop after a checkpoint, as in a process that died there, or was considered dead. */
 const dead = new Map<string, string>();
-const awakening = Promise.withResolvers<void>();
+let awakening = Promise.withResolvers<void>();
 const began: string[] = [];
 const steps = twentySteps({
   began: (run, name) => void began.push(`${run} ${name}`),
@@ -26,9 +26,20 @@ const steps = twentySteps({
     await awakening.promise;
   },
 });
+/** Steps that the first worker never ends. */
+const held = new Set<string>();
+const holding = workflow("crashes.holding", {
+  handler: async (wf) => {
+    for (const name of ["first", "second", "third"]) {
+      await wf.step(name, async () => {
+        if (held.delete(name)) await awakening.promise;
+      });
+    }
+  },
+});
 
 const db = database();
-const startWorker = workers(db, defineApi({ workflows: { steps } }));
+const startWorker = workers(db, defineApi({ workflows: { steps, holding } }));
 beforeAll(async () => {
   await db.sql(
     `insert into auth."user" (id, name, email, email_verified) values ($1, 'Kim', 'kim@example.com', true)`,
@@ -106,6 +117,27 @@ async function lifetime(where: string, at: number, ids: string[]): Promise<boole
   await dies(db, "workflow-child.ts", [where, String(at)], completed);
   return completed();
 }
+
+test.for([
+  ["first", [2, 1, 1]],
+  ["second", [1, 2, 1]],
+] as const)("the attempt in a worker that died is counted: %s", async ([name, attempts]) => {
+  awakening = Promise.withResolvers<void>();
+  held.add(name);
+  const call = "select svc_private.add_run($1, false, 'crashes.holding', 1, '{\"json\": {}}', null, null, null) as id";
+  const id = (await db.sql(call, [user]))[0]?.id as string;
+  const first = await startWorker({ queues: ["workflow"] });
+  await until(() => !held.has(name));
+  await db.sql(
+    "select graphile_worker.force_unlock_workers(array_agg(distinct locked_by)) from graphile_worker._private_jobs",
+  );
+  const second = await startWorker({ queues: ["workflow"] });
+  await until(async () => (await statusOf(id)) === "completed");
+  const rows = await db.sql("select attempts from svc.workflow_steps where run_id = $1 order by seq", [id]);
+  expect(rows.map((row) => row.attempts)).toEqual(attempts);
+  awakening.resolve();
+  await Promise.all([first.stop(), second.stop()]);
+});
 
 // suspend_run() queues a run at once only if it is told no wait. The next step would have waited for the other branch's event.
 test("a worker that stops leaves a run that can continue in one branch while another one waits", async () => {
