@@ -1,6 +1,6 @@
 // If this file fails, streams and sockets stay open after the session of their user has expired.
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
@@ -10,6 +10,9 @@ import { until } from "../support/worker.ts";
 const db = database();
 beforeAll(() => {
   vi.useFakeTimers({ toFake: ["setInterval"] });
+});
+afterAll(() => {
+  vi.useRealTimers(); // the next file runs in the same process
 });
 const pieces = async function* () {
   for (;;) {
