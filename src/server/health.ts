@@ -1,5 +1,5 @@
 /** `/healthz`: the process runs. `/readyz`: it can serve. `/metrics`: its metrics. */
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as afterInput, setTimeout as sleep } from "node:timers/promises";
 import { type RequestHandler, Router } from "express";
 import type pg from "pg";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
@@ -73,8 +73,9 @@ export function createPing(pool: pg.Pool, patience = defaultPatience): () => Pro
     asking ??= ping(pool).finally(() => {
       asking = undefined;
     });
-    const late = sleep(Math.max(0, deadline - performance.now()), false, { ref: false });
-    return Promise.race([asking, late]);
+    const late = sleep(Math.max(0, deadline - performance.now()), undefined, { ref: false });
+    // A process that was busy for so long has not read an answer that is there already.
+    return Promise.race([asking, late.then(() => afterInput(false))]);
   };
 }
 

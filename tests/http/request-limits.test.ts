@@ -1,4 +1,5 @@
 // If this file fails, one caller can use up all capacity, or is refused without a time to wait.
+import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { addressOf, RequestLimits } from "../../src/http/request-limits.ts";
@@ -80,6 +81,23 @@ test("readiness, which nobody is refused, asks the database once for all who wan
     const answers = await Promise.all(Array.from({ length: 50 }, () => isReachable()));
     expect([taken, new Set(answers)]).toEqual([1, new Set([true])]);
     expect([await isReachable(), taken]).toEqual([true, 2]);
+  } finally {
+    await pool.end();
+  }
+});
+
+test("readiness counts an answer that came while the process itself was busy", async () => {
+  const pool = db.pool("request", 1);
+  try {
+    await createPing(pool)(); // connects
+    const busyPing = async () => {
+      await new Promise((resolve) => setImmediate(resolve)); // behind it Node looks at timers before it reads
+      const answer = createPing(pool, 50)();
+      for (let tick = 0; tick < 5; tick++) await new Promise<void>((resolve) => process.nextTick(resolve));
+      execFileSync("sleep", ["0.3"]); // the question is sent, and nothing is read
+      return answer;
+    };
+    await expect.poll(busyPing).toBe(true);
   } finally {
     await pool.end();
   }

@@ -87,9 +87,12 @@ function isRight({ path, fits, headers, body }: FuzzRequest): boolean {
   );
 }
 
+/** 503 says here that passwords wait for the processor, or that PostgreSQL has not answered a probe within two seconds. */
+const busy: readonly string[] = ["/api/auth/sign-up", "/readyz"];
+
 /** The problem of an answer, or null. */
 function wrong(request: FuzzRequest, { status, headers, text }: FuzzAnswer): string | null {
-  if (status >= 500 && !(request.path === "/api/auth/sign-up" && status === 503)) return `status ${status}: ${text}`;
+  if (status >= 500 && !(busy.includes(request.path) && status === 503)) return `status ${status}: ${text}`;
   if (text.includes(canary)) return "tells another user's row";
   if (request.path !== "/metrics" && !request.path.startsWith("/openapi") && stacks.test(text)) return `tells: ${text}`;
   // Node itself answers malformed HTTP. Another method is another operation, or none.
