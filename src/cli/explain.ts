@@ -12,13 +12,13 @@ import { DriftError } from "../crud/fingerprints.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
 import { fromDatabase, isConnectionLoss, lostByPooler, sqlState } from "../postgres/errors.ts";
-import { StoreRefusal } from "../storage/drivers/s3-refusal.ts";
+import { describeStoreError } from "../storage/drivers/s3-refusal.ts";
 import { isForeignFrame, isFrame } from "../telemetry/pretty-log.ts";
 import { printError } from "./output.ts";
 import { explainTakenPort } from "./taken-port.ts";
 
 /** Errors whose message suffices without a stack. */
-const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError, StoreRefusal];
+const explained = [BackupError, ConfigError, DefinitionError, ClusterError, MigrationError, DriftError];
 
 /** Prints the error that ended a command. The exit code is then 1. @param cwd the application's folder */
 export async function printFailure(error: unknown, cwd: string): Promise<void> {
@@ -48,7 +48,9 @@ export function explain(thrown: unknown, cwd: string): string {
     return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
   }
   if (place) return [place, callersIn(stack, cwd), circleIn(place, message, cwd)].filter(Boolean).join("\n");
-  return deniedBySystem(thrown) ?? endedByServer(thrown) ?? (stack || `${name}: ${message}`); // errors of better-auth have an empty stack
+  return (
+    deniedBySystem(thrown) ?? describeStoreError(thrown) ?? endedByServer(thrown) ?? (stack || `${name}: ${message}`)
+  ); // errors of better-auth have an empty stack
 }
 
 /** The system refused a folder or a file. */

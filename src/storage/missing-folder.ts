@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import type pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { StorageDriver } from "./drivers/driver.ts";
-import { StoreRefusal } from "./drivers/s3-refusal.ts";
+import { describeStoreError } from "./drivers/s3-refusal.ts";
 import { objectKey } from "./storage.ts";
 
 /** Rows that are looked at: single files may be damaged. */
@@ -43,9 +43,9 @@ async function describeRefusal(driver: Pick<StorageDriver, "list">): Promise<str
     for await (const _ of driver.list("objects/")) break;
     return null;
   } catch (error) {
-    const { message, cause } = error as Error;
-    if (error instanceof StoreRefusal || !(cause instanceof Error)) return message;
-    return `${message}\n  ${cause.message}`;
+    const text = describeStoreError(error);
+    if (text === undefined) throw error;
+    return text;
   }
 }
 

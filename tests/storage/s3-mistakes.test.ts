@@ -5,6 +5,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { explain } from "../../src/cli/explain.ts";
 import { S3Driver, type S3Options } from "../../src/storage/drivers/s3.ts";
 import { StoreRefusal } from "../../src/storage/drivers/s3-refusal.ts";
 import { describeMissingFolder } from "../../src/storage/missing-folder.ts";
@@ -133,6 +134,16 @@ test("the bucket is in the path, or in the host name where a store wants it ther
   expect(requests.map(({ url }) => url.split("?")[0])).toEqual(["/files/objects/a", "/files/objects/a"]);
   const named = new S3Driver("files", { endpoint: "http://store.invalid", pathStyle: false });
   await expect(named.delete("objects/a")).rejects.toMatchObject({ cause: { hostname: "files.store.invalid" } });
+});
+
+test("commands tell of a store that is away or refuses, and not of PostgreSQL", async () => {
+  const said = async (endpoint: string) =>
+    explain(await new S3Driver("files", { endpoint }).read("objects/a").catch((error) => error), "/nowhere");
+  expect(await said("http://127.0.0.1:9")).toBe(
+    "The file store cannot be reached.\n  connect ECONNREFUSED 127.0.0.1:9",
+  );
+  const { endpoint } = await store(() => [404, error("NoSuchBucket")]);
+  expect(await said(endpoint)).toMatch(/NoSuchBucket: no\n.*set storage\.bucket/);
 });
 
 const db = database();

@@ -32,8 +32,18 @@ const tryAgainAfter = 5;
 const away =
   /^(ECONN\w+|E(HOST|NET)UNREACH|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT|TimeoutError|RequestTimeout\w*|SlowDown|ServiceUnavailable|InternalError|NoSuchUpload)$/;
 
-export const unreachable = (cause?: unknown) =>
-  new SvcError("UNAVAILABLE", "The file store cannot be reached.", { retryAfter: tryAgainAfter, cause });
+/** For callers 503 with `Retry-After`. */
+class StoreAway extends SvcError {}
+
+export const unreachable = (cause?: unknown): SvcError =>
+  new StoreAway("UNAVAILABLE", "The file store cannot be reached.", { retryAfter: tryAgainAfter, cause });
+
+/** @returns a text for the operator if the store refuses or is away; undefined for other errors */
+export function describeStoreError(error: unknown): string | undefined {
+  if (error instanceof StoreRefusal) return error.message;
+  if (!(error instanceof StoreAway)) return undefined;
+  return error.cause instanceof Error ? `${error.message}\n  ${error.cause.message}` : error.message;
+}
 
 /** The status of the store's answer. @param error of the S3 client, or one of `refusalOf` */
 export const statusOf = (error: unknown): number | undefined =>
