@@ -30,7 +30,6 @@ declare
   part record;
   chosen record;
   index_name text;
-  present regclass[];
   tables regclass[] := '{}';
   generated text := 'none';
 begin
@@ -122,13 +121,24 @@ begin
   if (select to_jsonb(p) ->> 'pubgencols' <> left(generated, 1) from pg_catalog.pg_publication p where p.pubname = 'svc') then
     execute format('alter publication svc set (publish_generated_columns = %s)', generated);
   end if;
-  present := array(
-    select r.prrelid::regclass from pg_catalog.pg_publication_rel r
-      join pg_catalog.pg_publication p on p.oid = r.prpubid where p.pubname = 'svc');
-  for part in select p.id from unnest(present) as p (id) where p.id <> all (tables) loop
+  -- By hand somebody may have left out kinds of changes, or given a table a filter or a list of columns.
+  if exists (select from pg_catalog.pg_publication p
+              where p.pubname = 'svc' and not (p.pubinsert and p.pubupdate and p.pubdelete and p.pubtruncate)) then
+    alter publication svc set (publish = 'insert, update, delete, truncate');
+  end if;
+  for part in
+    select r.prrelid::regclass as id from pg_catalog.pg_publication_rel r
+      join pg_catalog.pg_publication p on p.oid = r.prpubid
+     where p.pubname = 'svc' and (r.prrelid <> all (tables) or r.prqual is not null or r.prattrs is not null)
+  loop
     execute format('alter publication svc drop table only %s', part.id);
   end loop;
-  for part in select distinct t.id from unnest(tables) as t (id) where t.id <> all (present) loop
+  for part in
+    select distinct t.id from unnest(tables) as t (id)
+     where not exists (select from pg_catalog.pg_publication_rel r
+                         join pg_catalog.pg_publication p on p.oid = r.prpubid
+                        where p.pubname = 'svc' and r.prrelid = t.id)
+  loop
     execute format('alter publication svc add table only %s', part.id);
   end loop;
 end

@@ -6,10 +6,12 @@ import type { EffectiveConfig } from "../config/config.ts";
 import { describeConfig } from "../config/describe-config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
+import { followedTables } from "../crud/followed-tables.ts";
 import { pendingMigrations } from "../migrate/ledger.ts";
 import { refuseUsed } from "../migrate/scratch.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { createPools } from "../postgres/pools.ts";
+import { describePublication } from "../realtime/publication.ts";
 import { describeClosedFolder, describeMissingFolder } from "../storage/missing-folder.ts";
 import { createDriver } from "../storage/storage.ts";
 import { createLog } from "../telemetry/log.ts";
@@ -92,7 +94,11 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
       await report.check(null, async () => report.add(await examineRoles(pools.system, app.auth)));
       await report.check(null, async () => report.add(await examineKept(pools.system, config.limits.historyDays)));
       await report.check(null, async () => report.add(await examineOldTransactions(pools.system)));
-      await report.check(null, async () => report.add(examineReplication(await replicationState(pools.system))));
+      await report.check(null, async () => {
+        report.add(examineReplication(await replicationState(pools.system)));
+        const silent = await describePublication(pools.system, followedTables(app.api, app.schema));
+        if (silent) report.note("wrong", silent);
+      });
       await report.check(null, async () => {
         report.add(await examineWrites(pools.system));
         report.add(await examineClock(pools.system));

@@ -9,8 +9,10 @@ import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
+import { sqlState } from "../postgres/errors.ts";
 import { keepAlive } from "../postgres/silence.ts";
 import { type FrameSink, newPlugin, year2000 } from "./change-decoder.ts";
+import { publicationRemedy } from "./publication.ts";
 
 export interface ReaderOptions {
   /** A login with REPLICATION, connected directly: poolers do not pass the protocol on. */
@@ -30,6 +32,9 @@ const longestRetry = 10_000;
  */
 const defaultBeat = 5_000;
 const beatsOfSilence = 3;
+
+/** SQLSTATE of a publication that is missing. */
+const undefinedObject = "42704";
 
 const waitsForWriters =
   "realtime waits for the end of all transactions that are writing, in any database of the server: " +
@@ -68,7 +73,8 @@ export class ChangeReader {
         this.#reading = reading;
         await reading.run();
       } catch (error) {
-        if (!signal.aborted) log.warn({ err: error }, "realtime cannot read changes; trying again");
+        const remedy = sqlState(error) === undefinedObject ? ` (${publicationRemedy})` : "";
+        if (!signal.aborted) log.warn({ err: error }, `realtime cannot read changes; trying again${remedy}`);
       } finally {
         reading.close();
       }

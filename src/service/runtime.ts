@@ -8,10 +8,12 @@ import type { Runtime } from "../call/invoke.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { ProcedureKind } from "../contract/procedure.ts";
+import { followedTables } from "../crud/followed-tables.ts";
 import { keepPlans } from "../crud/kept-plans.ts";
 import { PrewarmedProcess } from "../documents/prewarmed-process.ts";
 import { requestDatabases, systemDatabase } from "../postgres/database.ts";
 import type { Pools } from "../postgres/pools.ts";
+import { describePublication } from "../realtime/publication.ts";
 import { searchTables } from "../search/searchable.ts";
 import { isGrantedList, isPublicQuery } from "../server/rerun.ts";
 import { describeMissingFolder } from "../storage/missing-folder.ts";
@@ -37,10 +39,16 @@ export function createRuntime(
   keepPlans(pools.request, pools.system);
   const storage = createStorage({ config, secrets, pool: pools.system, log });
   if (config.production) {
-    describeMissingFolder(config.storage, storage.driver, pools.system).then(
-      (text) => text && log.error(text),
-      () => {}, // the database is away: calls say so
-    );
+    const described = [
+      describeMissingFolder(config.storage, storage.driver, pools.system),
+      describePublication(pools.system, followedTables(app.api, app.schema)),
+    ];
+    for (const one of described) {
+      one.then(
+        (text) => text && log.error(text),
+        () => {}, // the database is away: calls say so
+      );
+    }
   }
   return {
     log,

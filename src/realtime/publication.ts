@@ -1,0 +1,37 @@
+/**
+ * Whether the write-ahead log says all that realtime follows. A statement by hand, or one that makes a table again, takes it out
+ * of the publication without an error: pages then keep old rows.
+ * Next hop: `sql/realtime/publish_tables.sql` sets it right.
+ */
+import type pg from "pg";
+import { type FollowedTable, tableName } from "../crud/followed-tables.ts";
+
+export const publicationRemedy = "Run svc migrate --again.";
+
+/** Of the tables that can be published, with a mark for those of which every change is. */
+const statement = `
+  select w.name, p.oid is not null as is_made,
+         p.pubinsert and p.pubupdate and p.pubdelete and p.pubtruncate as tells_all,
+         p.puballtables or r.oid is not null and r.prqual is null and r.prattrs is null as is_told
+    from unnest($1::text[]) w (name)
+    join pg_catalog.pg_namespace n on n.nspname = split_part(w.name, '.', 1)
+    join pg_catalog.pg_class c on c.relnamespace = n.oid and n.nspname || '.' || c.relname = w.name
+    left join pg_catalog.pg_publication p on p.pubname = 'svc'
+    left join pg_catalog.pg_publication_rel r on r.prpubid = p.oid and r.prrelid = c.oid
+   where c.relkind in ('r', 'p') and c.relpersistence = 'p'`;
+
+/** @returns a text for the operator if changes of followed tables are not told; null otherwise */
+export async function describePublication(
+  pool: Pick<pg.Pool, "query">,
+  followed: readonly Pick<FollowedTable, "schema" | "name">[],
+): Promise<string | null> {
+  const { rows } = await pool.query(statement, [followed.map(tableName)]);
+  const [first] = rows;
+  const silent = rows.filter(({ is_told }) => !is_told).map(({ name }) => name);
+  if (first && !first.is_made)
+    return `The publication svc is missing: realtime hears of no change.\n  ${publicationRemedy}`;
+  if (first && !first.tells_all)
+    return `The publication svc leaves out kinds of changes: pages keep old rows.\n  ${publicationRemedy}`;
+  if (silent.length === 0) return null;
+  return `The publication svc does not tell all changes of ${silent.join(", ")}: pages keep old rows.\n  ${publicationRemedy}`;
+}

@@ -1,0 +1,94 @@
+// If this file fails, pages keep old rows after somebody has changed the publication by hand, or made a table again, and nobody
+// says so.
+import { Writable } from "node:stream";
+import { pino } from "pino";
+import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { withClient } from "../../src/postgres/with-client.ts";
+import { changeDecoder } from "../../src/realtime/change-decoder.ts";
+import { describePublication } from "../../src/realtime/publication.ts";
+import { ChangeReader } from "../../src/realtime/replication.ts";
+import { inDatabase, maintain } from "../support/admin.ts";
+import { database } from "../support/database.ts";
+
+const db = database();
+const followed = ["notes", "posts"].map((name) => ({ schema: "public", name }));
+
+test("changes that the publication leaves out are told, and migrating again publishes them", async () => {
+  const system = await db.connect("system");
+  const described = () => describePublication(system as never, followed);
+  const wanted = JSON.stringify(followed.map(({ name }) => ({ table: `public.${name}`, identity: ["id", "user_id"] })));
+  const again = () => db.sql(`select svc_private.publish_tables('${wanted}')`);
+  await again();
+  expect(await described()).toBeNull();
+  const silent = (names: string) =>
+    `The publication svc does not tell all changes of ${names}: pages keep old rows.\n  Run svc migrate --again.`;
+  for (const [byHand, text] of [
+    ["alter publication svc drop table notes", silent("public.notes")],
+    [
+      "alter table posts rename to moved; create table posts (like moved); drop table moved cascade",
+      silent("public.posts"),
+    ],
+    ["alter publication svc set table notes (id), posts where (title > 'x')", silent("public.notes, public.posts")],
+    ["alter publication svc set (publish = 'insert')", expect.stringContaining("leaves out kinds of changes")],
+    ["drop publication svc", expect.stringContaining("The publication svc is missing")],
+  ] as const) {
+    await db.sql(byHand);
+    expect(await described()).toEqual(text);
+    await again();
+    expect(await described()).toBeNull();
+  }
+});
+
+test("a reader whose publication is missing says what to run", async () => {
+  const lines: string[] = [];
+  const to = new Writable({
+    write: (line, _, done) => {
+      lines.push(String(line));
+      done();
+    },
+  });
+  const [lives, losses] = [vi.fn(), vi.fn()];
+  const nothing = () => {};
+  const listener = { begun: nothing, changed: nothing, truncated: nothing, said: nothing, traced: nothing };
+  const more = { broadcast: nothing, ended: nothing, committed: nothing, live: lives, lost: losses };
+  const reader = new ChangeReader({
+    url: db.url("replication"),
+    to: changeDecoder({ ...listener, ...more }),
+    log: pino(to),
+  });
+  reader.start();
+  onTestFinished(() => reader.stop());
+  await vi.waitFor(() => expect(lives).toHaveBeenCalled(), { timeout: 20_000 });
+  await db.sql("drop publication svc");
+  await db.sql("insert into guestbook (message) values ('x')");
+  await vi.waitFor(() => expect(losses).toHaveBeenCalled(), { timeout: 20_000 });
+  expect(lines.join("")).toContain("realtime cannot read changes; trying again (Run svc migrate --again.)");
+});
+
+test("an old database sends changes of owners' rows, if it logs them whole", async () => {
+  // docs/how-to/existing-database.md
+  const { admin } = inject("urls");
+  const old = `${db.name}_old`;
+  await maintain(admin, `create database ${old} template template0`);
+  onTestFinished(() => maintain(admin, `drop database ${old} with (force)`));
+  await withClient(inDatabase(admin, old), "old", async (from) => {
+    await withClient(inDatabase(admin, db.name), "new", async (to) => {
+      const notes = `id serial primary key, user_id text, title text`;
+      await from.query(`create table notes (${notes}); create publication moving for table notes`);
+      await from.query(`select pg_create_logical_replication_slot('${old}', 'pgoutput')`);
+      await to.query("set session_replication_role = replica"); // the user's row is not a part of this
+      await to.query(
+        `create subscription moving connection '${inDatabase(admin, old)}' publication moving
+           with (create_slot = false, slot_name = '${old}', copy_data = false)`,
+      );
+      const titles = async () => (await to.query("select title from notes")).rows.map(({ title }) => title);
+      await from.query("alter table notes replica identity full");
+      await from.query("insert into notes (user_id, title) values ('ann', 'first')");
+      await from.query("update notes set title = 'second'");
+      await vi.waitFor(async () => expect(await titles()).toEqual(["second"]), { timeout: 20_000 });
+      await from.query("delete from notes");
+      await vi.waitFor(async () => expect(await titles()).toEqual([]), { timeout: 20_000 });
+      await to.query("drop subscription moving");
+    });
+  });
+});
