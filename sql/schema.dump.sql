@@ -4229,6 +4229,9 @@ AS $function$
 declare
   opened svc.storage_uploads;
 begin
+  -- Before the update: it locks the user for a moment, and the deletion of an account locks the user before the upload.
+  perform svc_private.try_to_store(u, u.size) from svc.storage_uploads u
+    where u.id = reservation and u.kind = 'call' and (u.by_system or u.user_id is not distinct from svc.current_user_id());
   update svc.storage_uploads u
      set kind = 'url', token_sha256 = open_upload_url.token_sha256, expires_at = now() + lifetime
    where u.id = reservation and u.kind = 'call'
@@ -4237,7 +4240,6 @@ begin
   if not found then
     raise exception 'this upload has no reservation' using errcode = 'SV404';
   end if;
-  perform svc_private.try_to_store(opened, opened.size);
   return opened.expires_at;
 end
 $function$
@@ -4910,6 +4912,8 @@ AS $function$
 declare
   reserved svc.storage_uploads;
 begin
+  -- The user before the upload, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" u where u.id = svc.current_user_id() for key share;
   delete from svc.storage_uploads u
    where u.id = reservation and u.kind = 'call' and store_object.size <= u.size
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
@@ -9213,6 +9217,9 @@ AS $function$
 declare
   done svc.storage_uploads;
 begin
+  -- The user before the upload, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" a
+    where a.id = (select u.user_id from svc.storage_uploads u where u.id = upload) for key share;
   delete from svc.storage_uploads u
    where u.id = upload
      and case u.kind when 'parts' then u.received in (0, u.size) and finish_upload.size = u.size

@@ -14,6 +14,9 @@ as $$
 declare
   done svc.storage_uploads;
 begin
+  -- The user before the upload, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" a
+    where a.id = (select u.user_id from svc.storage_uploads u where u.id = upload) for key share;
   delete from svc.storage_uploads u
    where u.id = upload
      and case u.kind when 'parts' then u.received in (0, u.size) and finish_upload.size = u.size

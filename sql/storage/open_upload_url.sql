@@ -14,6 +14,9 @@ as $$
 declare
   opened svc.storage_uploads;
 begin
+  -- Before the update: it locks the user for a moment, and the deletion of an account locks the user before the upload.
+  perform svc_private.try_to_store(u, u.size) from svc.storage_uploads u
+    where u.id = reservation and u.kind = 'call' and (u.by_system or u.user_id is not distinct from svc.current_user_id());
   update svc.storage_uploads u
      set kind = 'url', token_sha256 = open_upload_url.token_sha256, expires_at = now() + lifetime
    where u.id = reservation and u.kind = 'call'
@@ -22,7 +25,6 @@ begin
   if not found then
     raise exception 'this upload has no reservation' using errcode = 'SV404';
   end if;
-  perform svc_private.try_to_store(opened, opened.size);
   return opened.expires_at;
 end
 $$;

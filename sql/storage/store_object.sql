@@ -15,6 +15,8 @@ as $$
 declare
   reserved svc.storage_uploads;
 begin
+  -- The user before the upload, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" u where u.id = svc.current_user_id() for key share;
   delete from svc.storage_uploads u
    where u.id = reservation and u.kind = 'call' and store_object.size <= u.size
      and (u.by_system or u.user_id is not distinct from svc.current_user_id())
