@@ -1,9 +1,8 @@
 -- Removes expired sessions, one-time values that nobody redeemed, and API keys that expired 30 days ago: until then lists
--- show them. Called by src/auth/sweeper.ts as svc_auth,
--- regularly by every process; one process at a time does the work.
+-- show them. Called by src/auth/sweeper.ts as svc_auth, regularly by every process; one process at a time does the work.
 --
 -- It works in batches, so that no transaction holds many locks or lasts long; the caller calls again while there is
--- more. Rows that are locked by another session are left for the next time. Both tables are read from the beginning: an
+-- more. Rows that are locked by another session are left for the next time. The tables are read from the beginning: an
 -- index on expires_at would make every extension of a session cost more than this (migrations/0002_create_auth.sql).
 
 create or replace function auth.sweep(batch integer)
