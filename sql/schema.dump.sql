@@ -14603,11 +14603,6 @@ declare
   part record;
   dropped integer := 0;
 begin
-  begin
-    perform svc_private.make_history_months();
-  exception when lock_not_available then
-    null;
-  end;
   for part in
     select c.oid::regclass as name, c.oid = 'svc_private.history_default'::regclass as is_default,
            substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends
@@ -14628,14 +14623,19 @@ begin
       end if;
       dropped := dropped + 1;
     exception when lock_not_available then
-      return dropped;
+      exit;
     end;
   end loop;
+  begin
+    perform svc_private.make_history_months();
+  exception when lock_not_available then
+    null;
+  end;
   return dropped;
 end
 $function$
 execute: svc_system
-comment: Makes the next partitions of the history, and drops those that are older than this. lint:allow executed_text: only names of the catalog. Definer: svc_system owns no table.
+comment: Drops partitions of the history that are older than this, and makes the next ones. lint:allow executed_text: only names of the catalog. Definer: svc_system owns no table.
 
 -- function svc_private.sweep_invitations(interval,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.sweep_invitations(age interval, most integer DEFAULT 10000)

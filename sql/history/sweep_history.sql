@@ -1,8 +1,9 @@
--- Makes the next partitions of svc_private.history_entries, and drops those whose entries are all older than `age`; null keeps all.
+-- Drops partitions of svc_private.history_entries whose entries are all older than `age`, and makes the next ones; null keeps all.
 -- Called by workers/tasks/sweep-storage.ts, once a day.
 --
 -- Dropping locks out writers of audited tables for a moment, and others wait behind it. So it gives up after a second: the
--- next day it is tried again. Partitions are made months ahead, and wait a day as well.
+-- next day it is tried again. Partitions are made months ahead, and wait a day as well. They are made last: that locks the one for
+-- months without their own, and readers who wait for it would have the table that a drop waits for.
 --
 -- The partition of months without one is dropped when its newest entry is old. That is looked at again under the lock: a change that
 -- commits while the sweep waits for it may have an entry there.
@@ -26,11 +27,6 @@ declare
   part record;
   dropped integer := 0;
 begin
-  begin
-    perform svc_private.make_history_months();
-  exception when lock_not_available then
-    null;
-  end;
   for part in
     select c.oid::regclass as name, c.oid = 'svc_private.history_default'::regclass as is_default,
            substring(pg_catalog.pg_get_expr(c.relpartbound, c.oid) from 'TO \(''([^'']+)''\)')::timestamptz as ends
@@ -51,14 +47,19 @@ begin
       end if;
       dropped := dropped + 1;
     exception when lock_not_available then
-      return dropped;
+      exit;
     end;
   end loop;
+  begin
+    perform svc_private.make_history_months();
+  exception when lock_not_available then
+    null;
+  end;
   return dropped;
 end
 $$;
 
 comment on function svc_private.sweep_history(interval) is
-  'Makes the next partitions of the history, and drops those that are older than this. '
+  'Drops partitions of the history that are older than this, and makes the next ones. '
   'lint:allow executed_text: only names of the catalog. '
   'Definer: svc_system owns no table.';

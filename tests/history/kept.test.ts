@@ -179,3 +179,24 @@ test("a change that commits while the sweep waits for it keeps its entry, in a m
   await swept;
   expect(await db.sql("select from svc_private.history_entries where row_id = 'meanwhile'")).toHaveLength(1);
 });
+
+test("while the sweep waits to drop a month, it holds nothing that readers wait for", async () => {
+  const name = await past(-14);
+  await db.sql(`drop table if exists svc_private.history_${await month(2)}`);
+  const reader = await db.connect("admin");
+  await reader.query("begin; lock table only svc_private.history_entries in access share mode");
+  const sweeper = await db.connect("admin");
+  const swept = sweeper.query("select svc_private.sweep_history('1 year')");
+  const held = `select l.relation::regclass::text as name from pg_locks l
+     join pg_locks w on w.pid = l.pid and not w.granted and w.relation = 'svc_private.history_entries'::regclass
+    where l.granted and l.mode = 'AccessExclusiveLock' and l.relation in (
+      select inhrelid from pg_inherits where inhparent = 'svc_private.history_entries'::regclass)`;
+  const waits = "select from pg_locks where not granted and relation = 'svc_private.history_entries'::regclass";
+  await until(async () => (await db.sql(waits)).length > 0);
+  const blocked = await db.sql(held);
+  await reader.query("commit");
+  await swept;
+  expect(blocked).toEqual([]);
+  expect(await months()).not.toContain(name);
+  expect(await months()).toContain(await month(2));
+});
