@@ -231,9 +231,9 @@ test("a device that was approved gets no session after its user has ended all of
 });
 
 test("other applications keep a user's tokens after another password, and not after the end of all sessions", async () => {
-  const [one, other] = [await signUp(), await signUp()];
+  const [one, other, forgetful] = [await signUp(), await signUp(), await signUp()];
   const currentPassword = ann.password;
-  for (const { user } of [one, other]) {
+  for (const { user } of [one, other, forgetful]) {
     for (const table of ["access", "refresh"]) {
       await db.sql(`insert into auth.oauth_${table}_token (id, user_id) values ($1, $1)`, [user.id]);
     }
@@ -246,7 +246,12 @@ test("other applications keep a user's tokens after another password, and not af
   const passwords = { currentPassword, newPassword: "another horse" };
   const changed = await server.post("/change-password", passwords, { bearer: one.sessionToken });
   expect(changed.status).toBe(200);
-  expect(await holders()).toHaveLength(4);
+  expect(await holders()).toHaveLength(6);
   expect((await server.post("/sign-out-everywhere", {}, { bearer: one.sessionToken })).status).toBe(200);
+  // A reset by mail ends all sessions too: somebody else may have used them.
+  const { email } = forgetful.user;
+  await server.post("/email-otp/request-password-reset", { email });
+  const reset = { email, otp: sent, password: "another horse" };
+  expect((await server.post("/email-otp/reset-password", reset)).status).toBe(200);
   expect(await holders()).toEqual([other.user.id, other.user.id]);
 });
