@@ -91,7 +91,7 @@ export function startExchange(
 ): Exchange {
   const exchange: Exchange = { requestId, operation: "unknown", headers: { ...defaults, "x-request-id": requestId } };
   (response as Observed)[exchangeKey] = exchange;
-  breakInsideChunk(response);
+  response.destroy = destroyInsideChunk; // not a function of its own: docs/adr/0004-calls-before-express.md
   return exchange;
 }
 
@@ -99,16 +99,13 @@ export function startExchange(
  * Lets an answer of unknown length that is destroyed end inside of a chunk. WebKit on Linux takes a connection that ends
  * between two chunks for the end of the answer, although the last chunk is missing.
  */
-function breakInsideChunk(response: ServerResponse): void {
-  const { destroy } = response;
-  response.destroy = (error) => {
-    const { req, socket, headersSent, writableEnded, chunkedEncoding } = response;
-    if (socket?.writable && headersSent && !writableEnded && chunkedEncoding && req.method !== "HEAD") {
-      socket.write("1\r\n");
-      socket.uncork(); // Node holds what was written in this tick until its end
-    }
-    return destroy.call(response, error);
-  };
+function destroyInsideChunk(this: ServerResponse, error?: Error): ServerResponse {
+  const { req, socket, headersSent, writableEnded, chunkedEncoding } = this;
+  if (socket?.writable && headersSent && !writableEnded && chunkedEncoding && req.method !== "HEAD") {
+    socket.write("1\r\n");
+    socket.uncork(); // Node holds what was written in this tick until its end
+  }
+  return Object.getPrototypeOf(this).destroy.call(this, error);
 }
 
 /** @throws Error when the request did not pass `observe` */
@@ -210,19 +207,32 @@ export function observer(
 export function answerWait(request: IncomingMessage, response: ServerResponse, started: number): () => number {
   const { headers } = request;
   const hasBody = headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
-  let received = hasBody ? Number.POSITIVE_INFINITY : started;
-  let answered: number | undefined;
+  const { writeHead } = response;
+  const wait: Wait = { received: hasBody ? Number.POSITIVE_INFINITY : started, answered: undefined, writeHead };
   if (hasBody) {
     request.once("end", () => {
-      received = performance.now();
+      wait.received = performance.now();
     });
   }
-  const { writeHead } = response;
-  response.writeHead = ((...args: Parameters<typeof writeHead>) => {
-    answered ??= performance.now();
-    return writeHead.apply(response, args);
-  }) as typeof writeHead;
-  return () => Math.max(0, (answered ?? performance.now()) - received);
+  (response as Waited)[waitKey] = wait;
+  response.writeHead = writeHeadInTime as typeof writeHead;
+  return () => Math.max(0, (wait.answered ?? performance.now()) - wait.received);
+}
+
+/** When the request had arrived and the answer began, by `performance.now()`. */
+interface Wait {
+  received: number;
+  answered: number | undefined;
+  readonly writeHead: ServerResponse["writeHead"];
+}
+
+const waitKey = Symbol("wait");
+type Waited = ServerResponse & { [waitKey]?: Wait };
+
+function writeHeadInTime(this: Waited, ...args: Parameters<ServerResponse["writeHead"]>): ServerResponse {
+  const wait = this[waitKey] as Wait;
+  wait.answered ??= performance.now();
+  return wait.writeHead.apply(this, args);
 }
 
 /** One line: done, refused, or failed with its cause. GraphQL answers partial errors with 200. */

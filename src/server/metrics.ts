@@ -8,6 +8,7 @@ import type { ServerResponse } from "node:http";
 import type pg from "pg";
 import { Counter, Gauge, Registry } from "prom-client";
 import { errorCodes } from "../kit/error-codes.ts";
+import type { PassingSet } from "../kit/passing-set.ts";
 import { addStandbyMetrics } from "../postgres/metrics.ts";
 import type { Replicas } from "../postgres/replicas.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
@@ -28,7 +29,7 @@ import { shareMetrics } from "./shared-metrics.ts";
  */
 export function createMetrics(
   pools: Record<string, pg.Pool>,
-  inFlight: Set<ServerResponse>,
+  inFlight: PassingSet<ServerResponse>,
   realtime?: () => RealtimeState,
   jobs?: JobMetrics,
   replicas?: Replicas,

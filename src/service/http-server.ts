@@ -11,12 +11,13 @@ import { delayContinue } from "../http/body.ts";
 import { sendError } from "../http/errors.ts";
 import { exchangeOf, startExchange } from "../http/exchange.ts";
 import { createServer } from "../kit/node-http.ts";
+import { PassingSet } from "../kit/passing-set.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 export interface HttpServer {
   server: Server;
   /** Answers that have not been sent completely. The listener keeps it. */
-  inFlight: Set<ServerResponse>;
+  inFlight: PassingSet<ServerResponse>;
   /** Sets the listener. Until then, requests are answered with 503. */
   answerBy(listener: RequestListener): void;
 }
@@ -36,7 +37,7 @@ export function openServer(): HttpServer {
   });
   return {
     server,
-    inFlight: new Set(),
+    inFlight: new PassingSet(),
     answerBy(listener) {
       server.off("request", refuseForNow).on("request", listener);
     },
