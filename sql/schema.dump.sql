@@ -14610,12 +14610,13 @@ begin
      where i.inhparent = 'svc_private.history_entries'::regclass
      order by c.relname
   loop
-    if part.is_default then
-      select max(d.at) into part.ends from svc_private.history_default d;
-    end if;
-    continue when coalesce(part.ends > now() - age or part.ends > now() - interval '1 day', true);
     begin
+      if part.is_default then
+        select max(d.at) into part.ends from svc_private.history_default d;
+      end if;
+      continue when coalesce(part.ends > now() - age or part.ends > now() - interval '1 day', true);
       lock table only svc_private.history_entries in access exclusive mode;
+      continue when to_regclass(part.name::text) is null; -- another sweep was faster
       continue when part.is_default and exists (select from svc_private.history_default d where d.at > part.ends);
       execute format('drop table %s', part.name);
       if to_regclass('svc_private.history_default') is null then
