@@ -42,6 +42,12 @@ const questions: [question: string, page: string][] = [
   ["tests", "how-to/test-your-application"],
   ["deploy", "how-to/deploy"],
   ["leave", "how-to/leave-svc"],
+  ["backup", "how-to/back-up"],
+  ["migrations", "how-to/change-the-schema"],
+  ["live pages", "how-to/live-pages"],
+  ["reset password", "how-to/questions"],
+  ["stripe", "how-to/shop"],
+  ["docker", "how-to/deploy"],
 ];
 
 /** Serves the files, as a static host does. */
