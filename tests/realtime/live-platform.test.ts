@@ -30,6 +30,10 @@ const procedures = {
     .name("docs.write")
     .input(v.object({ text: v.string() }))
     .handler(({ context, input: { text } }) => context.rag.ingest({ title: "Rules", sourceUri: "rules", scope, text })),
+  long: mutation
+    .name("docs.long")
+    .input(v.object({ text: v.string() }))
+    .handler(({ context, input: { text } }) => context.rag.ingest({ title: "Long", scope, markdown: text })),
   remove: mutation
     .name("docs.remove")
     .input(input)
@@ -122,6 +126,23 @@ test("a query over documents is asked again when one is added, replaced or remov
   expect(await names(socket)).toEqual(all);
   await running.mutate(ann, "docs.remove", { id: body.json.sourceId });
   expect(await names(socket)).toEqual(all);
+});
+
+test("a document of many chunks is told once", async () => {
+  const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
+  const socket = await connect(bob);
+  await watch(socket, bob, "docs.list");
+  // Chunks are written 250 at a time.
+  const text = Array.from({ length: 600 }, (_, at) => `# Rule ${at}\n\n${"Bicycles stand in the cellar. ".repeat(20)}`);
+  const { body } = await running.mutate(ann, "docs.long", { text: text.join("\n\n") });
+  expect(body.json, JSON.stringify(body)).toMatchObject({ status: "created" });
+  const [counted] = await db.sql("select count(*)::int as chunks from svc.rag_chunks where source_id = $1", [
+    body.json.sourceId,
+  ]);
+  expect(counted?.chunks).toBeGreaterThan(500);
+  const told = (await heard(socket, db)).flatMap(({ queries = [] }) => queries);
+  expect(told).toEqual(["docs.list"]);
+  await running.mutate(ann, "docs.remove", { id: body.json.sourceId });
 });
 
 test("one over files hears of the new ones of its caller, and of each that is published or deleted", async () => {
