@@ -3,6 +3,7 @@
  * the handler gets `File` objects that read from there until the response has closed.
  * Next hop: `multipart.ts` finds the parts; `wire.ts` for calls, `request.ts` for routes.
  */
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
 import { takeBody } from "./body.ts";
@@ -82,11 +83,22 @@ async function parseFields(body: Buffer, contentType: string): Promise<FormData>
   for (const byte of body) if (byte === 0x26) fields++;
   // A trailing "&" starts no field.
   if (fields > routeParts + 1) throw new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${routeParts} fields.`);
+  const plain = body
+    .toString("latin1")
+    .replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  inUtf8(Buffer.from(plain, "latin1"));
   try {
     return await new Response(body as BodyInit, { headers: { "content-type": contentType } }).formData();
   } catch (cause) {
     throw malformed("It is not application/x-www-form-urlencoded.", cause);
   }
+}
+
+/** @throws SvcError BAD_REQUEST for another encoding: its letters would be stored as question marks */
+function inUtf8(bytes: Buffer): Buffer {
+  if (isUtf8(bytes)) return bytes;
+  const hint = "Serve the page in UTF-8, and leave accept-charset out of the form.";
+  throw new SvcError("BAD_REQUEST", "The fields of this form are not UTF-8.", { hint });
 }
 
 /** The part being read. */
@@ -218,7 +230,7 @@ class FormBuilder {
     this.#part = undefined;
     const { name, filename, type, chunks } = part;
     if (part.file) return this.#endFile(part, part.file);
-    if (filename === undefined) this.#form.append(name, new TextDecoder().decode(chunks.whole()));
+    if (filename === undefined) this.#form.append(name, new TextDecoder().decode(inUtf8(chunks.whole())));
     else this.#form.append(name, new File(chunks.take() as Uint8Array<ArrayBuffer>[], filename, { type }));
     return undefined;
   }

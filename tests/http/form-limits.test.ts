@@ -31,7 +31,7 @@ const svc = service(db, apiWith({ procedures, httpRoutes }), { limits } as never
 const part = (name: string, value = "", more = "") =>
   `--b\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
 const data = part("data", '{"json":{"name":"form.receive"}}');
-const send = (path: string, body: string, type = "multipart/form-data; boundary=b") =>
+const send = (path: string, body: BodyInit, type = "multipart/form-data; boundary=b") =>
   svc.fetch(path, { method: "POST", body, headers: { "content-type": type } });
 
 describe("parts of a form", () => {
@@ -82,6 +82,20 @@ describe("parts of a form", () => {
     expect((await send("/api/form", "a&".repeat(1001), type)).status).toBe(413);
     expect((await send("/api/form", "a&".repeat(mebibyte), type)).status).toBe(413);
   });
+});
+
+// Letters were stored as U+FFFD, and nobody heard of it.
+test.each([
+  ["application/x-www-form-urlencoded", "name=caf%E9"],
+  ["application/x-www-form-urlencoded; charset=iso-8859-1", "name=caf\xe9"],
+  ["multipart/form-data; boundary=b", `${part("name", "caf\xe9")}--b--\r\n`],
+])("fields in another encoding than UTF-8 are refused: %s %s", async (type, body) => {
+  expect(await send("/api/form", Buffer.from(body, "latin1"), type)).toMatchObject({
+    status: 400,
+    body: { error: "The fields of this form are not UTF-8.", hint: expect.stringContaining("accept-charset") },
+  });
+  const whole = Buffer.from(body.replace(/%E9|\xe9/, "\u00e9\ufffd"));
+  expect((await send("/api/form", whole, type)).status).toBe(200);
 });
 
 test("bodies of less than a mebibyte do not fill the memory: small ones are still taken", async () => {
