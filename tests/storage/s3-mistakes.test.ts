@@ -29,7 +29,7 @@ async function store(answer: (asked: Asked) => [number, string]) {
     const asked = { method, url, headers, body: await text(request) };
     requests.push(asked);
     const [status, body] = answer(asked);
-    reply.writeHead(status, { "content-type": "application/xml" }).end(body);
+    reply.writeHead(status, { "content-type": "application/xml", etag: '"x"' }).end(body);
   }).listen(0);
   await once(server, "listening");
   onTestFinished(() => void server.close().closeAllConnections());
@@ -105,6 +105,29 @@ test("a file of which something else than a store answers 404 does not count as 
   expect(await new S3Driver("files", missing).read("objects/a")).toBeNull();
   const proxy = await store(() => [404, "<html>no such site</html>"]);
   await expect(new S3Driver("files", proxy).read("objects/a")).rejects.toThrow("set storage.endpoint");
+});
+
+test("a store, or a proxy before it, that ignores Range is refused: its bytes would be sent as those of the range", async () => {
+  const { endpoint } = await store(() => [200, "0123456789"]);
+  const driver = new S3Driver("files", { endpoint });
+  await expect(driver.read("objects/a", { start: 3, end: 6 })).rejects.toThrow("ignores the header Range");
+  expect(String(await driver.readWhole("objects/a"))).toBe("0123456789");
+});
+
+test("an upload that breaks says why, also where the store does not remove its parts", async () => {
+  // A key without s3:AbortMultipartUpload: a file that was too large was a 500.
+  const { endpoint, requests } = await store(({ method, url }) => {
+    if (method === "DELETE") return [403, error("AccessDenied")];
+    return [200, url.includes("uploads") ? "<R><UploadId>1</UploadId></R>" : ""];
+  });
+  const tooLarge = async function* () {
+    yield Buffer.alloc(11_000_000);
+    throw new Error("the file is too large");
+  };
+  await expect(new S3Driver("files", { endpoint }).put("objects/a", tooLarge())).rejects.toThrow(
+    "the file is too large",
+  );
+  expect(requests.map(({ method }) => method)).toContain("DELETE");
 });
 
 test("files are deleted in stores that know Content-MD5 alone", async () => {

@@ -81,6 +81,7 @@ function remedyFor({ name, code = "", message, Region, $metadata }: StoreError, 
   if (/^(EPROTO|HPE_\w+|ERR_TLS_\w+|\w*CERT\w*|UNABLE_TO_VERIFY_LEAF_SIGNATURE)$/.test(code)) {
     return "storage.endpoint begins with http:// or https://, as the store speaks. NODE_EXTRA_CA_CERTS names a file with the certificate of your own authority.";
   }
+  if (name === "IgnoredRange") return "Let no proxy or cache stand before it that ignores the header Range.";
   if (name === "NotFound") return "No S3 store answers there: set storage.endpoint.";
   if ($metadata?.httpStatusCode !== 403) return undefined;
   return "Its key needs s3:ListBucket and s3:ListBucketMultipartUploads for the bucket, s3:GetObject, s3:PutObject, s3:DeleteObject and s3:AbortMultipartUpload for its objects.";

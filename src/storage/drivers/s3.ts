@@ -92,15 +92,24 @@ export class S3Driver implements StorageDriver {
   async put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options: PutOptions = {}): Promise<void> {
     // Sends parts of 5 MiB, with at most four in memory.
     const { Upload } = await import("@aws-sdk/lib-storage");
-    const Body =
-      bytes instanceof Uint8Array
-        ? bytes
-        : Readable.from(options.reused ? copied(bytes) : bytes, { objectMode: false });
+    // What broke the upload, instead of what the store says when the rest of it is removed.
+    let broken: { error: unknown } | undefined;
+    const source = async function* (chunks: AsyncIterable<Uint8Array>) {
+      try {
+        for await (const chunk of chunks) yield options.reused ? Buffer.from(chunk) : chunk;
+      } catch (error) {
+        broken = { error };
+        throw error;
+      }
+    };
+    const Body = bytes instanceof Uint8Array ? bytes : Readable.from(source(bytes), { objectMode: false });
     const upload = new Upload({
       client: await this.#connect(),
       params: { Bucket: this.#bucket, Key: key, Body },
     });
-    await this.#answer(upload.done());
+    await this.#answer(upload.done()).catch((error) => {
+      throw broken ? broken.error : error;
+    });
   }
 
   /** The store copies the parts. It takes small ones only at the end, so with others in between all are sent again. */
@@ -146,7 +155,11 @@ export class S3Driver implements StorageDriver {
     const Range = range && `bytes=${range.start}-${range.end}`;
     const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, ...(Range && { Range }) });
     try {
-      const { Body } = await this.#answer((await this.#connectReader()).send(command));
+      const { Body, ContentRange } = await this.#answer((await this.#connectReader()).send(command));
+      if (range && !ContentRange?.startsWith(`bytes ${range.start}-`)) {
+        (Body as Readable).destroy();
+        throw this.#refusal(Object.assign(new Error("other bytes than the range"), { name: "IgnoredRange" }));
+      }
       return breakIfSilent(Body as Readable, this.#patience.silenceMs);
     } catch (error) {
       // A 404 without this code comes from something else than a store: it tells nothing of the file.
@@ -251,8 +264,4 @@ function digestDeletions(client: S3Client): S3Client {
     { step: "build", priority: "low" }, // after the client's own
   );
   return client;
-}
-
-async function* copied(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const chunk of bytes) yield Buffer.from(chunk);
 }
