@@ -4,7 +4,6 @@
  * Next hop: `body.ts` and `form.ts` count here, `form-files.ts` holds the temporary files; `unread-answers.ts`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { PassingSet } from "../kit/passing-set.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { FormFiles } from "./form-files.ts";
 import { UnreadAnswers } from "./unread-answers.ts";
@@ -81,7 +80,7 @@ export interface TimedBody {
 export class BodyClock {
   readonly #windowMs: number;
   readonly #bytesPerWindow: number;
-  readonly #bodies = new PassingSet<TimedBody>();
+  readonly #bodies = new Set<TimedBody>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param bytesPerWindow a body that has received fewer bytes in a whole window is refused */

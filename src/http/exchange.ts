@@ -10,7 +10,7 @@ import type { Caller } from "../contract/caller.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { databaseReason, WithoutStack } from "../telemetry/describe-error.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import type { InFlight, Metrics } from "../telemetry/metrics.ts";
 import { type Span, type Tracing, traceFields } from "../telemetry/span.ts";
 import { countAnswer } from "./body-budget.ts";
 import { leftSignal } from "./left-signal.ts";
@@ -194,6 +194,41 @@ export function observer(
     });
     return exchange;
   };
+}
+
+const place = Symbol("place");
+type Placed = ServerResponse & { [place]?: number | undefined };
+
+/**
+ * Not a `Set`: that makes a new table after some deletions, and the old table refers to the new one. As soon as V8's collections
+ * of young objects take one table for old, they keep all later ones and what was in them, which is every request, until a
+ * full collection: docs/adr/0004-calls-before-express.md.
+ */
+export class AnswersUnderWay implements InFlight {
+  readonly #members: Placed[] = [];
+
+  get size(): number {
+    return this.#members.length;
+  }
+
+  add(response: Placed): void {
+    response[place] ??= this.#members.push(response) - 1;
+  }
+
+  delete(response: Placed): void {
+    const at = response[place];
+    const last = this.#members.at(-1);
+    if (at === undefined || !last) return;
+    this.#members[at] = last;
+    last[place] = at;
+    this.#members.pop();
+    response[place] = undefined;
+  }
+
+  /** Of those that are under way now. */
+  [Symbol.iterator](): Iterator<ServerResponse> {
+    return this.#members.slice().values();
+  }
 }
 
 /**

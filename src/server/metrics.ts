@@ -4,18 +4,16 @@
  * Next hop: `metrics-database.ts`, `src/realtime/metrics.ts`, `src/postgres/metrics.ts`;
  * `src/telemetry/metrics-access.ts` for access control.
  */
-import type { ServerResponse } from "node:http";
 import type pg from "pg";
 import { Counter, Gauge, Registry } from "prom-client";
 import { errorCodes } from "../kit/error-codes.ts";
-import type { PassingSet } from "../kit/passing-set.ts";
 import { addStandbyMetrics } from "../postgres/metrics.ts";
 import type { Replicas } from "../postgres/replicas.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import { addRealtimeMetrics } from "../realtime/metrics.ts";
 import { Durations } from "../telemetry/durations.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import type { InFlight, Metrics } from "../telemetry/metrics.ts";
 import { addRuntimeMetrics } from "../telemetry/runtime-metrics.ts";
 import { addDatabaseMetrics } from "./metrics-database.ts";
 import { shareMetrics } from "./shared-metrics.ts";
@@ -29,7 +27,7 @@ import { shareMetrics } from "./shared-metrics.ts";
  */
 export function createMetrics(
   pools: Record<string, pg.Pool>,
-  inFlight: PassingSet<ServerResponse>,
+  inFlight: InFlight,
   realtime?: () => RealtimeState,
   jobs?: JobMetrics,
   replicas?: Replicas,

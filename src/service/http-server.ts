@@ -4,20 +4,20 @@
  * Next hop: `service.ts`.
  */
 import { randomUUID } from "node:crypto";
-import type { RequestListener, Server, ServerResponse } from "node:http";
+import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { delayContinue } from "../http/body.ts";
 import { sendError } from "../http/errors.ts";
-import { exchangeOf, startExchange } from "../http/exchange.ts";
+import { AnswersUnderWay, exchangeOf, startExchange } from "../http/exchange.ts";
 import { createServer } from "../kit/node-http.ts";
-import { PassingSet } from "../kit/passing-set.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import type { InFlight } from "../telemetry/metrics.ts";
 
 export interface HttpServer {
   server: Server;
   /** Answers that have not been sent completely. The listener keeps it. */
-  inFlight: PassingSet<ServerResponse>;
+  inFlight: InFlight;
   /** Sets the listener. Until then, requests are answered with 503. */
   answerBy(listener: RequestListener): void;
 }
@@ -37,7 +37,7 @@ export function openServer(): HttpServer {
   });
   return {
     server,
-    inFlight: new PassingSet(),
+    inFlight: new AnswersUnderWay(),
     answerBy(listener) {
       server.off("request", refuseForNow).on("request", listener);
     },

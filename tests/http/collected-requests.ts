@@ -4,12 +4,11 @@ import { type AddressInfo, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { GCProfiler, type HeapSpaceStatistics } from "node:v8";
 import { readBody } from "../../src/http/body.ts";
-import { observer, sendJson } from "../../src/http/exchange.ts";
-import { PassingSet } from "../../src/kit/passing-set.ts";
+import { AnswersUnderWay, observer, sendJson } from "../../src/http/exchange.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Metrics } from "../../src/telemetry/metrics.ts";
 
-const metrics = { inFlight: new PassingSet(), observe() {} } as unknown as Metrics;
+const metrics = { inFlight: new AnswersUnderWay(), observe() {} } as unknown as Metrics;
 const observe = observer(createLog("silent"), metrics, {});
 const server = createServer(async (request, response) => {
   observe(request, response);

@@ -64,5 +64,5 @@ test("a list request runs through the files that the page lists", async () => {
     files = files.filter((file) => those.has(file));
   }
   expect(files.sort()).toEqual(listed.sort());
-  expect(files.length).toBeLessThanOrEqual(17);
+  expect(files.length).toBeLessThanOrEqual(16);
 });

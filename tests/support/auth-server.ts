@@ -8,10 +8,9 @@ import type { AttemptLimits } from "../../src/auth/passwords/attempt-counters.ts
 import type { ProviderSettings } from "../../src/auth/social/provider.ts";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { notFound, renderError } from "../../src/http/errors.ts";
-import { defaultHeaders, observer } from "../../src/http/exchange.ts";
+import { AnswersUnderWay, defaultHeaders, observer } from "../../src/http/exchange.ts";
 import { createOriginPolicy } from "../../src/http/origin-policy.ts";
 import { SignedClientAddress } from "../../src/http/signed-client-address.ts";
-import { PassingSet } from "../../src/kit/passing-set.ts";
 import { createMetrics } from "../../src/server/metrics.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import type { Database } from "./database.ts";
@@ -146,7 +145,7 @@ export async function startAuthServer(db: Database, options: AuthServerOptions =
 
   const app = express();
   app.set("trust proxy", options.trustProxy ?? false);
-  const observe = observer(log, createMetrics({ auth: pool }, new PassingSet()), defaultHeaders(origins));
+  const observe = observer(log, createMetrics({ auth: pool }, new AnswersUnderWay()), defaultHeaders(origins));
   app.use((request, response, next) => {
     observe(request, response);
     next();
