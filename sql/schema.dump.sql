@@ -10117,10 +10117,12 @@ begin
         using errcode = 'feature_not_supported', hint = 'Make the column STORED.';
     end if;
 
+    -- The settings are those on which the JSON of a value depends.
     -- SECURITY DEFINER, because the roles that write rows have no rights on the deliveries. Nobody but the owner may execute it, so
     -- nobody else makes a trigger with it.
     execute format('create or replace function svc_private.%I() returns trigger language plpgsql volatile security definer '
-      'set search_path = '''' set timezone = ''UTC'' set datestyle = ''ISO'' set extra_float_digits = 1 as %L',
+      'set search_path = '''' set timezone = ''UTC'' set datestyle = ''ISO'' set extra_float_digits = 1 '
+      'set intervalstyle = ''postgres'' set bytea_output = ''hex'' set quote_all_identifiers = off as %L',
       each.function, svc_private.webhook_body(each.declared));
     execute format('revoke execute on function svc_private.%I() from public, svc_system', each.function);
     execute format('comment on function svc_private.%I() is %L', each.function,
@@ -11035,7 +11037,11 @@ CREATE OR REPLACE FUNCTION svc_private.note_change()
  SECURITY DEFINER
  SET search_path TO ''
  SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
  SET extra_float_digits TO '1'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   target  constant integer := tg_argv[0];
@@ -13156,7 +13162,11 @@ CREATE OR REPLACE FUNCTION svc_private.select_entries(relation regclass, key tex
  STABLE
  SET search_path TO ''
  SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
  SET extra_float_digits TO '1'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   target record;

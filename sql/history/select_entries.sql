@@ -7,8 +7,12 @@ returns table (id bigint, at timestamptz, actor text, operation text, changed js
 language plpgsql
 stable
 set search_path = ''
-set timezone = 'UTC'  -- as in svc_private.note_change(): a key may be a time, or a number
+set timezone = 'UTC'  -- these are those of svc_private.note_change(): a key is found by its text
+set datestyle = 'ISO'
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
 set extra_float_digits = 1
+set quote_all_identifiers = off
 as $$
 declare
   target record;

@@ -16,6 +16,20 @@ begin
 end
 $$;
 
+-- Functions that earlier versions have made have fewer settings. A webhook that is unchanged keeps its function.
+do $$
+declare
+  made regprocedure;
+begin
+  for made in
+    select p.oid from pg_catalog.pg_proc p where p.pronamespace = 'svc_private'::regnamespace and p.proname like 'webhook %'
+  loop
+    execute format('alter function %s
+      set intervalstyle = ''postgres'' set bytea_output = ''hex'' set quote_all_identifiers = off', made);
+  end loop;
+end
+$$;
+
 create or replace function svc_private.webhook_body(declared jsonb)
 returns text
 language sql
