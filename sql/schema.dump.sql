@@ -10124,6 +10124,7 @@ begin
       'set search_path = '''' set timezone = ''UTC'' set datestyle = ''ISO'' set extra_float_digits = 1 '
       'set intervalstyle = ''postgres'' set bytea_output = ''hex'' set quote_all_identifiers = off as %L',
       each.function, svc_private.webhook_body(each.declared));
+    execute format('alter function svc_private.%I() owner to svc_owner', each.function);  -- an administrator may call this by hand
     execute format('revoke execute on function svc_private.%I() from public, svc_system', each.function);
     execute format('comment on function svc_private.%I() is %L', each.function,
       'Trigger: notes what the webhook delivers of a changed row. '
@@ -10788,6 +10789,7 @@ CREATE OR REPLACE FUNCTION svc_private.make_history_default()
 AS $function$
 begin
   create table svc_private.history_default partition of svc_private.history_entries default;
+  alter table svc_private.history_default owner to svc_owner;  -- as in svc_private.make_history_months()
   alter table svc_private.history_default enable row level security;
   revoke all on svc_private.history_default from svc_system;
   comment on table svc_private.history_default is 'Entries of months without a partition.';
@@ -10815,6 +10817,7 @@ begin
     continue when to_regclass('svc_private.' || part) is not null or exists (
       select from svc_private.history_default d where d.at >= month and d.at < month + interval '1 month');
     execute format('create table svc_private.%I (like svc_private.history_entries including defaults including constraints)', part);
+    execute format('alter table svc_private.%I owner to svc_owner', part);
     execute format('alter table svc_private.%I enable row level security', part);
     execute format('revoke all on svc_private.%I from svc_system', part);
     execute format('alter table svc_private.history_entries attach partition svc_private.%I for values from (%L) to (%L)',

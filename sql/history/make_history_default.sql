@@ -8,6 +8,7 @@ set search_path = ''
 as $$
 begin
   create table svc_private.history_default partition of svc_private.history_entries default;
+  alter table svc_private.history_default owner to svc_owner;  -- as in svc_private.make_history_months()
   alter table svc_private.history_default enable row level security;
   revoke all on svc_private.history_default from svc_system;
   comment on table svc_private.history_default is 'Entries of months without a partition.';

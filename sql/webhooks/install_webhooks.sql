@@ -62,6 +62,7 @@ begin
       'set search_path = '''' set timezone = ''UTC'' set datestyle = ''ISO'' set extra_float_digits = 1 '
       'set intervalstyle = ''postgres'' set bytea_output = ''hex'' set quote_all_identifiers = off as %L',
       each.function, svc_private.webhook_body(each.declared));
+    execute format('alter function svc_private.%I() owner to svc_owner', each.function);  -- an administrator may call this by hand
     execute format('revoke execute on function svc_private.%I() from public, svc_system', each.function);
     execute format('comment on function svc_private.%I() is %L', each.function,
       'Trigger: notes what the webhook delivers of a changed row. '

@@ -8,6 +8,7 @@ import { beforeAll, expect, test } from "vitest";
 import { auditedTable } from "../../src/history/audited.ts";
 import { historyFile } from "../../src/history/history-sql.ts";
 import { compareFacts, type Fact } from "../../src/migrate/drift.ts";
+import { migrate } from "../../src/migrate/migrate.ts";
 import { migrationsOf } from "../codegen/evolution.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
@@ -119,6 +120,30 @@ test("svc db drift tells of missing triggers, and of no numbers and months", asy
       .map(({ state, kind, part }) => `${state} ${kind} ${part}`)
       .sort(),
   ).toEqual(["missing trigger _svc_history", "missing trigger _svc_history_truncate"]);
+});
+
+test("what an administrator makes by hand belongs to svc_owner, and the next svc migrate changes it", async () => {
+  const months =
+    "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'svc_private.history_entries'::regclass";
+  for (const { name } of await db.sql(months)) await db.sql(`drop table ${name}`);
+  await db.sql("select svc_private.make_history_default()");
+  const webhook = {
+    name: "sold",
+    table: "public.orders",
+    key: ["id"],
+    columns: ["id"],
+    data: "t.id",
+    when: ["insert"],
+  };
+  await db.sql("select svc_private.install_webhooks($1)", [JSON.stringify([{ ...webhook, env: "A_HOOK" }])]);
+  await install(declared("public.orders"));
+  expect(await db.sql(months)).toHaveLength(4);
+  await migrate({ adminUrl: db.url("admin"), platform: root, again: true });
+  expect(await db.sql("select proowner::regrole::text as owner from pg_proc where proname = 'webhook sold'")).toEqual([
+    { owner: "svc_owner" },
+  ]);
+  await db.sql("select svc_private.install_webhooks('[]')");
+  await install();
 });
 
 const columns = { id: serial("id").primaryKey(), userId: text("user_id").notNull(), iban: text("iban") };
