@@ -213,3 +213,12 @@ test("two sweeps at once drop a month once, and neither fails", async () => {
   const [one, other] = (await swept).map(({ rows }) => rows[0].n);
   expect(one + other).toBeLessThanOrEqual(1);
 });
+
+test("a sweep that finds a month locked, which another one drops, gives up without an error", async () => {
+  const name = await past(-14);
+  const dropper = await db.connect("admin");
+  await dropper.query(`begin; lock table only svc_private.history_${name} in access exclusive mode`);
+  expect(await db.sql("select svc_private.sweep_history('1 year') as n")).toEqual([{ n: 0 }]);
+  await dropper.query("rollback");
+  expect(await db.sql("select svc_private.sweep_history('1 year') as n")).toEqual([{ n: 1 }]);
+});
