@@ -2099,6 +2099,13 @@ column remedy: text
 grant delete, insert, select, update to svc_system
 comment: Tables that callers without an account can read completely.
 
+-- view svc_private.ops_ages: owner svc_owner
+column counter: text
+column age: integer
+column vacuum_at: integer
+grant delete, insert, select, update to svc_system
+comment: Ages of the oldest transaction id and multixact, and from which age autovacuum freezes.
+
 -- view svc_private.ops_blocked: owner svc_owner
 column pid: integer
 column blocked_by: integer[]
@@ -2191,7 +2198,7 @@ column holds_back: integer
 column last_statement: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: Transactions open for more than five seconds, and slots that hold rows back, without literal values.
+comment: Transactions open for more than five seconds, and slots and standbys that hold rows back, without literal values.
 
 -- view svc_private.policy_rules: owner svc_owner
 column oid: oid

@@ -68,6 +68,7 @@ export const long = [
   "workflows/outages",
   "workflows/crashes",
   "realtime/another-history",
+  "postgres/standby-holds-rows",
   "postgres/strayed-standby",
   "postgres/read-only",
   "client/blocked-socket",

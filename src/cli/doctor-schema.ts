@@ -57,7 +57,7 @@ export async function examineCollation(system: Asked): Promise<Finding[]> {
 const forgottenAfter = 1800;
 
 /**
- * What keeps vacuum from removing rows: old transactions of sessions, prepared transactions, and slots of standbys. Each
+ * What keeps vacuum from removing rows: old transactions of sessions, prepared transactions, standbys and their slots. Each
  * claim of a job then reads the rows of done jobs.
  */
 export async function examineOldTransactions(system: Asked, longer = forgottenAfter): Promise<Finding[]> {
@@ -70,10 +70,11 @@ export async function examineOldTransactions(system: Asked, longer = forgottenAf
     const name = application || "no name";
     const what = {
       slot: `The slot ${name} keeps old rows for a standby`,
+      standby: `The standby ${name} keeps old rows for its queries`,
       prepared: `The prepared transaction ${name} has been open for ${Math.round(open_seconds)} s`,
     }[state as string];
     const session = `The transaction of session ${pid} (${name}) has been open for ${Math.round(open_seconds)} s`;
-    const text = `${what ?? session}: vacuum removes no rows, and the queue gets slower.\n  If nothing needs it: ${remedy}`;
+    const text = `${what ?? session}: vacuum removes no rows, and the queue gets slower.\n  ${state === "standby" ? "Its transactions" : "If nothing needs it"}: ${remedy}`;
     return { kind: "advice", text };
   });
 }

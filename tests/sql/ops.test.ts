@@ -130,13 +130,17 @@ test("metrics tell for how long the oldest transaction has been open", async () 
   expect(await told()).toBe(0);
 });
 
-test("svc db stats shows the database, its tables, indexes and slots", async () => {
+test("svc db stats shows the database, its tables, indexes and slots, and the ages of ids", async () => {
   const { code, out } = await run("stats", "--json");
   expect(code).toBe(0);
-  const { database: whole, tables, slots } = JSON.parse(out);
+  const { database: whole, tables, slots, ages } = JSON.parse(out);
   expect(whole).toMatchObject({ name: db.name, connection_limit: expect.any(Number) });
   expect(tables.map(({ name }: { name: string }) => name)).toContain("public.notes");
   expect(Array.isArray(slots)).toBe(true);
+  expect(ages).toEqual([
+    { counter: "transaction ids", age: expect.any(Number), vacuum_at: 200_000_000 },
+    { counter: "multixacts", age: expect.any(Number), vacuum_at: 400_000_000 },
+  ]);
   const [sizes] = await db.sql(
     "select total_bytes::int, pg_total_relation_size('notes')::int as real from svc_private.ops_tables where name = 'public.notes'",
   );
@@ -155,7 +159,15 @@ test("an index that no query uses, and one that broke, are named", async () => {
 
 test.for(["request", "auth"] as const)("the login %s sees none of it", async (login) => {
   const client = await db.connect(login);
-  for (const view of ["ops_blocked", "ops_tables", "ops_database", "ops_slots", "ops_indexes", "ops_vacuum_holders"]) {
+  for (const view of [
+    "ops_blocked",
+    "ops_tables",
+    "ops_database",
+    "ops_ages",
+    "ops_slots",
+    "ops_indexes",
+    "ops_vacuum_holders",
+  ]) {
     await expect(client.query(`select * from svc_private.${view}`)).rejects.toThrow("permission denied");
   }
   await expect(client.query("select * from svc_private.slow_statements(1)")).rejects.toThrow("permission denied");

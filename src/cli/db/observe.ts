@@ -61,7 +61,8 @@ export const stats = systemCommand({
     const tables = await ask(pool, "select * from svc_private.ops_tables limit $1", [limit]);
     const indexes = await ask(pool, "select * from svc_private.ops_indexes limit $1", [limit]);
     const slots = await ask(pool, "select * from svc_private.ops_slots");
-    if (output.json) return printJson({ database, tables, indexes, slots });
+    const ages = await ask(pool, "select * from svc_private.ops_ages");
+    if (output.json) return printJson({ database, tables, indexes, slots, ages });
     say(describe(database ?? {}));
     const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
     show([...head, "by index", "rows each", "hit %"], tables);
@@ -69,6 +70,7 @@ export const stats = systemCommand({
     if (slots.length > 0) {
       show(["\nslot", "kind", "database", "temporary", "active", "reader", "log", "keeps"], slots);
     }
+    show(["\noldest", "age", "autovacuum acts at"], ages);
   },
 });
 
