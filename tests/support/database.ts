@@ -76,9 +76,16 @@ export class Database {
     return pool;
   }
 
-  /** Ends open transactions of this file's connections as soon as their statements have ended. */
+  /**
+   * Ends open transactions of this file's connections as soon as their statements have ended. A busy client is left until it has
+   * drained: a query behind another that waits makes `pg` warn (`warnings.ts`).
+   */
   rollbackAll(): void {
-    for (const client of this.#clients) client.query("rollback").catch(() => {});
+    for (const client of this.#clients) {
+      const rollback = () => client.query("rollback").catch(() => {});
+      if ((client as { readyForQuery?: boolean }).readyForQuery) rollback();
+      else if (client.listenerCount("drain") === 0) client.once("drain", rollback);
+    }
   }
 
   /** Runs one statement as the administrator and returns its rows. Concurrent calls wait for each other. */
