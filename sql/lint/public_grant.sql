@@ -2,7 +2,9 @@
 
 create or replace view svc_private.lint_public_grant as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
-       format('gives %s to PUBLIC', string_agg(lower(a.privilege_type), ', ' order by a.privilege_type)) as problem,
+       -- INSERT would become ınsert in a Turkish database. The column has the collation of earlier versions.
+       format('gives %s to PUBLIC',
+         string_agg(lower(a.privilege_type collate "C") collate "default", ', ' order by a.privilege_type)) as problem,
        format('revoke all on %s from public; and grant to the roles that need it.', r.name) as remedy
   from svc_private.relations r
   join pg_catalog.pg_class c on c.oid = r.oid

@@ -35,6 +35,13 @@ describe.runIf(hasTurkish)("a Turkish database", () => {
     expect(rows).toEqual([{ found: { name: "Items" } }]);
   });
 
+  test("names the privileges of PUBLIC in the linter", async () => {
+    const admin = await turkish.connect("admin");
+    await admin.query("create table public.open (id int primary key); grant insert on public.open to public");
+    const { rows } = await admin.query("select problem from svc_private.lint_public_grant");
+    expect(rows).toEqual([{ problem: "gives insert to PUBLIC" }]);
+  });
+
   test("invites the address that was written, and finds users by it", async () => {
     const admin = await turkish.connect("admin");
     await admin.query(`insert into auth."user" (id, name, email, email_verified) values ('ann', 'Ann', 'info@example.com', true);
