@@ -14624,8 +14624,8 @@ declare
   dropped integer := 0;
 begin
   for part in
-    select c.oid::regclass as name, c.oid = 'svc_private.history_default'::regclass as is_default, c.relpartbound as bound,
-           null::timestamptz as ends
+    select c.oid as id, format('%s.%I', c.relnamespace::regnamespace, c.relname) as name,
+           c.oid = 'svc_private.history_default'::regclass as is_default, c.relpartbound as bound, null::timestamptz as ends
       from pg_catalog.pg_inherits i join pg_catalog.pg_class c on c.oid = i.inhrelid
      where i.inhparent = 'svc_private.history_entries'::regclass
      order by c.relname
@@ -14634,11 +14634,11 @@ begin
       if part.is_default then
         select max(d.at) into part.ends from svc_private.history_default d;
       else  -- pg_get_expr() waits for a drop, and then is null
-        part.ends := substring(pg_catalog.pg_get_expr(part.bound, part.name) from 'TO \(''([^'']+)''\)');
+        part.ends := substring(pg_catalog.pg_get_expr(part.bound, part.id) from 'TO \(''([^'']+)''\)');
       end if;
       continue when coalesce(part.ends > now() - age or part.ends > now() - interval '1 day', true);
       lock table only svc_private.history_entries in access exclusive mode;
-      continue when to_regclass(part.name::text) is null; -- another sweep was faster
+      continue when to_regclass(part.name)::oid is distinct from part.id; -- another sweep was faster
       continue when part.is_default and exists (select from svc_private.history_default d where d.at > part.ends);
       execute format('drop table %s', part.name);
       if to_regclass('svc_private.history_default') is null then
