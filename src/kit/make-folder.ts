@@ -5,7 +5,7 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Others may remove an empty parent meanwhile. */
+/** In which the parent exists. Others may make and remove it meanwhile. */
 const attempts = 5;
 
 /**
@@ -16,7 +16,7 @@ const attempts = 5;
  */
 export async function makeFolder(path: string, mode?: number): Promise<string | undefined> {
   let first: string | undefined;
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1; ; ) {
     try {
       await mkdir(path, { mode });
       return first ?? path;
@@ -24,8 +24,9 @@ export async function makeFolder(path: string, mode?: number): Promise<string | 
       const { code } = error as NodeJS.ErrnoException;
       if (code === "EEXIST" && (await stat(path)).isDirectory()) return first;
       if (code !== "ENOENT") throw error;
-      if (attempt === attempts) throw takesNone(path, error);
-      first ??= await makeFolder(dirname(path), mode);
+      const made = await makeFolder(dirname(path), mode);
+      if (made === undefined && attempt++ === attempts) throw takesNone(path, error);
+      first ??= made;
     }
   }
 }

@@ -1,6 +1,7 @@
 // If this file fails, an operator whose folder belongs to another user reads a stack, or svc doctor finds nothing wrong.
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -91,6 +92,25 @@ test("of several that make a folder at once, each finds it", async () => {
   expect(readdirSync(join(folder, "a/b/c")).sort()).toEqual(["0", "1"]);
   writeFileSync(join(folder, "file"), "");
   await expect(makeFolder(join(folder, "file"))).rejects.toMatchObject({ code: "EEXIST" });
+});
+
+test("a folder is made although others remove its empty parent meanwhile", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-raced-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const parent = join(folder, "a");
+  let isOver = false;
+  const remover = (async () => {
+    while (!isOver) await rmdir(parent).catch(() => {});
+  })();
+  try {
+    for (let turn = 0; turn < 200; turn++) {
+      await makeFolder(join(parent, "b"));
+      rmdirSync(join(parent, "b"));
+    }
+  } finally {
+    isOver = true;
+    await remover;
+  }
 });
 
 test("svc doctor finds nothing where the folder can be written, or be made", async () => {
