@@ -3,7 +3,6 @@
  * the handler gets `File` objects that read from there until the response has closed.
  * Next hop: `multipart.ts` finds the parts; `wire.ts` for calls, `request.ts` for routes.
  */
-import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { SvcError } from "../kit/svc-error.ts";
 import { takeBody } from "./body.ts";
@@ -11,7 +10,7 @@ import { accountOf, type BodyAccount, uncounted } from "./body-budget.ts";
 import { ChunkList } from "./chunk-list.ts";
 import { diskFailure } from "./errors.ts";
 import type { FormFile, FormFiles } from "./form-files.ts";
-import { type FormEvent, MultipartReader, malformed, type PartHead } from "./multipart.ts";
+import { type FormEvent, inUtf8, MultipartReader, malformed, notUtf8, type PartHead } from "./multipart.ts";
 
 /** Maximum number of fields and files in a route's form. */
 export const routeParts = 1000;
@@ -83,22 +82,17 @@ async function parseFields(body: Buffer, contentType: string): Promise<FormData>
   for (const byte of body) if (byte === 0x26) fields++;
   // A trailing "&" starts no field.
   if (fields > routeParts + 1) throw new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${routeParts} fields.`);
-  const plain = body
-    .toString("latin1")
-    .replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
-  inUtf8(Buffer.from(plain, "latin1"));
+  const text = inUtf8(body).toString("latin1");
+  try {
+    decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, ""));
+  } catch {
+    throw notUtf8(); // its escapes are not
+  }
   try {
     return await new Response(body as BodyInit, { headers: { "content-type": contentType } }).formData();
   } catch (cause) {
     throw malformed("It is not application/x-www-form-urlencoded.", cause);
   }
-}
-
-/** @throws SvcError BAD_REQUEST for another encoding: its letters would be stored as question marks */
-function inUtf8(bytes: Buffer): Buffer {
-  if (isUtf8(bytes)) return bytes;
-  const hint = "Serve the page in UTF-8, and leave accept-charset out of the form.";
-  throw new SvcError("BAD_REQUEST", "The fields of this form are not UTF-8.", { hint });
 }
 
 /** The part being read. */

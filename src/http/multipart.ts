@@ -4,6 +4,7 @@
  * Next hop: `form.ts` keeps fields and files. Source: RFC 7578;
  * https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
+import { isUtf8 } from "node:buffer";
 import { Dicer } from "@fastify/busboy";
 import { SvcError } from "../kit/svc-error.ts";
 
@@ -164,7 +165,18 @@ const parameters = (value: string): [name: string, value: string][] =>
   ]);
 
 /** Headers arrive as one character per byte. */
-const utf8 = (text: string) => Buffer.from(text, "latin1").toString("utf8");
+const utf8 = (text: string) => inUtf8(Buffer.from(text, "latin1")).toString("utf8");
+
+/** @throws SvcError BAD_REQUEST for another encoding: its letters would be stored as question marks */
+export function inUtf8(bytes: Buffer): Buffer {
+  if (!isUtf8(bytes)) throw notUtf8();
+  return bytes;
+}
+
+export const notUtf8 = () =>
+  new SvcError("BAD_REQUEST", "The fields of this form are not UTF-8.", {
+    hint: "Serve the page in UTF-8, and leave accept-charset out of the form.",
+  });
 
 const escapes: Record<string, string> = { "%0a": "\n", "%0d": "\r", "%22": '"' };
 

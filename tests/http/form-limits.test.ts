@@ -89,6 +89,8 @@ test.each([
   ["application/x-www-form-urlencoded", "name=caf%E9"],
   ["application/x-www-form-urlencoded; charset=iso-8859-1", "name=caf\xe9"],
   ["multipart/form-data; boundary=b", `${part("name", "caf\xe9")}--b--\r\n`],
+  ["multipart/form-data; boundary=b", `${part("file", "", '; filename="caf\xe9"')}--b--\r\n`],
+  ["multipart/form-data; boundary=b", `${part("caf\xe9")}--b--\r\n`],
 ])("fields in another encoding than UTF-8 are refused: %s %s", async (type, body) => {
   expect(await send("/api/form", Buffer.from(body, "latin1"), type)).toMatchObject({
     status: 400,
