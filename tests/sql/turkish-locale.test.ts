@@ -44,14 +44,18 @@ describe.runIf(hasTurkish)("a Turkish database", () => {
 
   test("invites the address that was written, and finds users by it", async () => {
     const admin = await turkish.connect("admin");
-    await admin.query(`insert into auth."user" (id, name, email, email_verified) values ('ann', 'Ann', 'info@example.com', true);
+    await admin.query(`insert into auth."user" (id, name, email, email_verified) values ('ann', 'Ann', 'info@example.com', true),
+        ('eva', 'Eva', 'élan@example.com', true);
       insert into auth.api_key (user_id, name, start, hash, scopes, expires_at) values ('ann', 'k', 'k', sha256('k'), '{*}', 'infinity');
       insert into svc.organizations (id, name) values ('acme', 'Acme')`);
     const invite = `insert into svc.organization_invitations (org_id, email, role, invited_by)
-      values ('acme', 'SINIF@EXAMPLE.COM', 'member', 'ann') returning email`;
-    expect((await admin.query(invite)).rows).toEqual([{ email: "sinif@example.com" }]);
+      values ('acme', $1, 'member', 'ann') returning email`;
+    for (const address of ["SINIF@EXAMPLE.COM", "ÇIĞ@EXAMPLE.COM"])
+      expect((await admin.query(invite, [address])).rows).toEqual([{ email: address.toLowerCase() }]);
     for (const found of [
       "auth.find_user_id('INFO@EXAMPLE.COM') id where id is not null",
+      "auth.find_user_id('ÉLAN@EXAMPLE.COM') id where id is not null", // of a user whom code of the application has made
+      "svc_private.studio_people('ÉLAN@', null, 9)",
       "svc_private.studio_people('INFO@', null, 9)",
       "svc_private.list_all_api_keys('INFO@EXAMPLE.COM', 9)",
     ])
