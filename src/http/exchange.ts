@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import type { Caller } from "../contract/caller.ts";
+import { ServerResponse as NodeResponse } from "../kit/node-http.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { databaseReason, WithoutStack } from "../telemetry/describe-error.ts";
@@ -105,7 +106,7 @@ function destroyInsideChunk(this: ServerResponse, error?: Error): ServerResponse
     socket.write("1\r\n");
     socket.uncork(); // Node holds what was written in this tick until its end
   }
-  return Object.getPrototypeOf(this).destroy.call(this, error);
+  return NodeResponse.prototype.destroy.call(this, error) as ServerResponse;
 }
 
 /** @throws Error when the request did not pass `observe` */

@@ -1,10 +1,11 @@
 // If this file fails, a browser takes a part of an answer for the whole, such as half an export. Or a stop waits for streams that have
 // ended.
 import { once } from "node:events";
-import { Agent, get } from "node:http";
-import { connect } from "node:net";
+import { Agent, createServer, get } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { startExchange } from "../../src/http/exchange.ts";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, TestService } from "../support/service.ts";
@@ -41,10 +42,10 @@ const api = apiWith({ httpRoutes: { ...httpRoutes, held, late } });
 const svc = service(db, api);
 
 /** All bytes of a connection, until the service closes it. */
-function received(request: string): Promise<string> {
+function received(request: string, url = svc.url): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = "";
-    const socket = connect(Number(new URL(svc.url).port), "127.0.0.1");
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.on("data", (bytes) => {
       text += bytes;
     });
@@ -56,6 +57,18 @@ function received(request: string): Promise<string> {
 // WebKit on Linux takes a connection that ends between two chunks for the end of the answer.
 test("a stream that breaks ends inside of a chunk", async () => {
   expect(await received("GET /api/stream/broken HTTP/1.1\r\nhost: localhost\r\n\r\n")).toMatch(/part 1;\r\n1\r\n$/);
+});
+
+test("so does one that middleware of the application destroys through an object of its own", async () => {
+  const server = createServer((_request, response) => {
+    startExchange(response, "x", {});
+    response.write("part 1;");
+    Object.create(response).destroy();
+  }).listen(0);
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  expect(await received("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n", url)).toMatch(/part 1;\r\n1\r\n$/);
 });
 
 // An idle connection is kept for 75 seconds.
