@@ -1,6 +1,6 @@
 /**
  * Recognises the folder of stored files when it is not the one that the rows speak of: a disk that is not mounted, or another
- * `storage.dir`. Files that are stored there meanwhile would be missing later. And a bucket that cannot be used.
+ * `storage.dir`. Files that are stored there meanwhile would be missing later. Also recognises a bucket that cannot be used.
  */
 import { access, constants, stat } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -22,10 +22,22 @@ export async function describeMissingFolder(
   driver: Pick<StorageDriver, "pathOf" | "read" | "list">,
   pool: Pick<pg.Pool, "query">,
 ): Promise<string | null> {
-  if (config.driver === "s3") {
-    const refused = await describeRefusal(driver);
-    if (refused) return refused;
+  try {
+    // Whether the bucket, its region and the credentials are right shows with the first request.
+    if (config.driver === "s3") for await (const _ of driver.list("objects/")) break;
+    return await describeMissing(config, driver, pool);
+  } catch (error) {
+    const text = describeStoreError(error);
+    if (text === undefined) throw error;
+    return text;
   }
+}
+
+async function describeMissing(
+  config: EffectiveConfig["storage"],
+  driver: Pick<StorageDriver, "pathOf" | "read">,
+  pool: Pick<pg.Pool, "query">,
+): Promise<string | null> {
   const { rows } = await pool.query<{ bytes_id: string }>(
     "select bytes_id from svc_private.next_storage_objects(null, $1)",
     [some],
@@ -35,18 +47,6 @@ export async function describeMissingFolder(
   if (config.driver === "s3")
     return `The files of the database are not in the bucket ${config.bucket}: is this the right storage.bucket?`;
   return `The files of the database are not in ${config.dir}: is its disk mounted, and is this the right storage.dir?`;
-}
-
-/** Whether the bucket, its region and the credentials are right shows with the first request. */
-async function describeRefusal(driver: Pick<StorageDriver, "list">): Promise<string | null> {
-  try {
-    for await (const _ of driver.list("objects/")) break;
-    return null;
-  } catch (error) {
-    const text = describeStoreError(error);
-    if (text === undefined) throw error;
-    return text;
-  }
 }
 
 async function isThere(driver: Pick<StorageDriver, "pathOf" | "read">, key: string): Promise<boolean> {

@@ -173,10 +173,8 @@ const db = database();
 
 test("the start and svc doctor tell of a bucket that cannot be used, or that has none of the files", async () => {
   const system = await db.connect("system");
-  const missing = async (status: number, body: string) => {
-    const { endpoint } = await store(({ url }) =>
-      url.includes("list-type") ? [status, body] : [404, error("NoSuchKey")],
-    );
+  const missing = async (status: number, body: string, file: [number, string] = [404, error("NoSuchKey")]) => {
+    const { endpoint } = await store(({ url }) => (url.includes("list-type") ? [status, body] : file));
     const options = { driver: "s3", bucket: "files", endpoint } as const;
     return describeMissingFolder(options, new S3Driver("files", options), system as never);
   };
@@ -188,4 +186,5 @@ test("the start and svc doctor tell of a bucket that cannot be used, or that has
   expect(await missing(200, "<ListBucketResult/>")).toContain(
     "are not in the bucket files: is this the right storage.bucket?",
   );
+  expect(await missing(200, "<ListBucketResult/>", [403, error("AccessDenied")])).toContain("s3:GetObject");
 });
