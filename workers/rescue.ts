@@ -102,8 +102,8 @@ export function startRescue(options: RescueOptions): Rescue {
 
   // The second check follows soon: a worker that replaces a killed one takes its jobs at once.
   const delays = [0, Math.min(secondCheckAfter, lookEveryMs)];
-  /** Whether the last check failed: consecutive failures are logged once. */
-  let isAway = false;
+  /** Whether the last check failed: consecutive failures are logged once. The loss of the database has been logged. */
+  let isAway = options.former !== undefined;
   const look = () =>
     runOnce().then(
       () => {

@@ -114,6 +114,8 @@ export function startWorker(options: WorkerOptions): Worker {
     .catch((error) => log.warn({ err: error }, "no sweep of stored bytes was enqueued; the next worker will"));
 
   let abandoned = false;
+  /** Since it lost the database it has not looked for jobs: consecutive losses are logged once. */
+  let isLost = false;
   let life = begin();
   let again: NodeJS.Timeout | undefined;
   let stopping: Promise<void> | undefined;
@@ -198,7 +200,11 @@ export function startWorker(options: WorkerOptions): Worker {
     const asked = () => {
       isAsking = false;
     };
-    events.on("worker:getJob:empty", asked).on("job:start", asked);
+    const works = () => {
+      asked();
+      isLost = false;
+    };
+    events.on("worker:getJob:empty", works).on("job:start", works);
     events.on("worker:getJob:error", ({ error }) => {
       if (!isAsking) return;
       asked();
@@ -209,7 +215,8 @@ export function startWorker(options: WorkerOptions): Worker {
 
   /** Replaces a pool that could not store how a job ended, for example after a restart. Its jobs are rescued. */
   function replace(reason: unknown): void {
-    log.warn({ reason: String(reason) }, "the worker lost the database; starting again");
+    if (!isLost) log.warn({ reason: String(reason) }, "the worker lost the database; starting again");
+    isLost = true;
     again = setTimeout(async () => {
       await Promise.race([life.rescue.close(), after(endsWithin)]);
       if (!stopping) life = begin({ id: life.pool.id, running: life.running });

@@ -1,6 +1,7 @@
 // If this file fails, a server that takes no writes for a while is answered as a mistake of the application, or processes
 // keep their connections to it when the primary is back.
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
+import { createLog } from "../../src/telemetry/log.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { fixture, svcHere } from "../support/cli.ts";
@@ -67,5 +68,28 @@ test("a database that is closed to writes is answered by 503, and used again whe
   await close(false);
   await expect.poll(async () => (await write()).map(({ status }) => status)).toEqual([200, 200, 200]);
   await until(() => ran > 0);
+  await worker.stop();
+});
+
+test("a worker that begins meanwhile tells it once, and takes jobs when the database is open", async () => {
+  const ben = await running.signUp("ben");
+  await close(true);
+  const log = createLog("silent");
+  vi.spyOn(log, "child").mockReturnValue(log as never);
+  const warned = vi.spyOn(log, "warn");
+  const worker = await startWorker({ log });
+  const lives = new Set<string>();
+  await until(() => lives.add(worker.id).size > 3);
+  const told = warned.mock.calls.map(([, text]) => text);
+  expect(told.toSorted()).toEqual([
+    "could not look for dead workers; trying again",
+    "no sweep of stored bytes was enqueued; the next worker will",
+    "the worker lost the database; starting again",
+  ]);
+  await close(false);
+  const before = ran;
+  const add = () => running.mutate(ben, "closed.add");
+  await expect.poll(async () => (await add()).status).toBe(200);
+  await until(() => ran > before);
   await worker.stop();
 });
