@@ -2,8 +2,8 @@
 -- Called by workers/tasks/sweep-storage.ts, once a day.
 --
 -- Dropping locks out writers of audited tables for a moment, and others wait behind it. So it gives up after a second: the
--- next day it is tried again. Partitions are made months ahead, and wait a day as well. They are made last: that locks the one for
--- months without their own, and readers who wait for it would have the table that a drop waits for.
+-- next day it is tried again. Partitions are made months ahead, and wait a day as well. They are made last:
+-- making one locks the partition of months without one. Readers who wait for that lock hold the table that a drop would wait for.
 --
 -- The partition of months without one is dropped when its newest entry is old. That is looked at again under the lock: a change that
 -- commits while the sweep waits for it may have an entry there.

@@ -92,7 +92,7 @@ export function startExchange(
 ): Exchange {
   const exchange: Exchange = { requestId, operation: "unknown", headers: { ...defaults, "x-request-id": requestId } };
   (response as Observed)[exchangeKey] = exchange;
-  response.destroy = destroyInsideChunk; // not a function of its own: docs/adr/0004-calls-before-express.md
+  response.destroy = destroyInsideChunk; // one function for all responses: docs/adr/0004-calls-before-express.md
   return exchange;
 }
 
