@@ -12,7 +12,8 @@ export const publicationRemedy = "Run svc migrate --again.";
 const statement = `
   select w.name, p.oid is not null as is_made,
          p.pubinsert and p.pubupdate and p.pubdelete and p.pubtruncate as tells_all,
-         p.puballtables or r.oid is not null and r.prqual is null and r.prattrs is null as is_told
+         (p.puballtables or r.oid is not null and r.prqual is null and r.prattrs is null)
+           and (c.relkind = 'r' or p.pubviaroot) as is_told -- partitions are told by the name of their table
     from unnest($1::text[]) w (name)
     join pg_catalog.pg_namespace n on n.nspname = split_part(w.name, '.', 1)
     join pg_catalog.pg_class c on c.relnamespace = n.oid and n.nspname || '.' || c.relname = w.name

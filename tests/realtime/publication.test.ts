@@ -11,11 +11,12 @@ import { inDatabase, maintain } from "../support/admin.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
-const followed = ["notes", "posts"].map((name) => ({ schema: "public", name }));
+const followed = ["notes", "posts", "parts"].map((name) => ({ schema: "public", name }));
 
 test("changes that the publication leaves out are told, and migrating again publishes them", async () => {
   const system = await db.connect("system");
   const described = () => describePublication(system as never, followed);
+  await db.sql("create table parts (id integer, user_id text) partition by hash (id)");
   const wanted = JSON.stringify(followed.map(({ name }) => ({ table: `public.${name}`, identity: ["id", "user_id"] })));
   const again = () => db.sql(`select svc_private.publish_tables('${wanted}')`);
   await again();
@@ -28,7 +29,11 @@ test("changes that the publication leaves out are told, and migrating again publ
       "alter table posts rename to moved; create table posts (like moved); drop table moved cascade",
       silent("public.posts"),
     ],
-    ["alter publication svc set table notes (id), posts where (title > 'x')", silent("public.notes, public.posts")],
+    [
+      "alter publication svc set table notes (id), posts where (title > 'x'), parts",
+      silent("public.notes, public.posts"),
+    ],
+    ["alter publication svc set (publish_via_partition_root = false)", silent("public.parts")],
     ["alter publication svc set (publish = 'insert')", expect.stringContaining("leaves out kinds of changes")],
     ["drop publication svc", expect.stringContaining("The publication svc is missing")],
   ] as const) {
