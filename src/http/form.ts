@@ -84,7 +84,7 @@ async function parseFields(body: Buffer, contentType: string): Promise<FormData>
   if (fields > routeParts + 1) throw new SvcError("PAYLOAD_TOO_LARGE", `A form has at most ${routeParts} fields.`);
   const text = inUtf8(body).toString("latin1");
   try {
-    decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, ""));
+    decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, "_")); // such a sign is text
   } catch {
     throw notUtf8(); // its escapes are not
   }

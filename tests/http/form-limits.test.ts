@@ -100,6 +100,12 @@ test.each([
   expect((await send("/api/form", whole, type)).status).toBe(200);
 });
 
+test("a percent sign that begins no escape is text, and parts no letter", async () => {
+  const form = (text: string) => send("/api/form", text, "application/x-www-form-urlencoded");
+  expect(await form("a=100%&b=%4&c=%zz%C3%A9")).toMatchObject({ status: 200, body: { fields: 3 } });
+  expect((await form("a=%C3%%A9")).status).toBe(400);
+});
+
 test("bodies of less than a mebibyte do not fill the memory: small ones are still taken", async () => {
   const piece = Buffer.alloc(64 * 1024); // the same for all of them: what is held here is counted, not allocated
   const limit = 2 * mebibyte;
