@@ -111,7 +111,15 @@ async function cutCall({ call, left }: Door, when: Cut, at = commit): Promise<st
   proxy.cut = { at, when };
   const calling = call(title);
   // The service queries over a new connection, which is not cut.
-  while (proxy.cuts === cuts) await sleep(1);
+  let early: Answer | undefined;
+  calling.then(
+    (answer) => {
+      early = answer;
+    },
+    () => {},
+  );
+  while (proxy.cuts === cuts && !early) await sleep(1);
+  expect(proxy.cuts, `not cut: ${JSON.stringify(early)}`).toBeGreaterThan(cuts);
   proxy.cut = undefined;
   const answer = await calling;
   const code = codeOf(answer);
