@@ -2388,7 +2388,7 @@ CREATE OR REPLACE FUNCTION auth.find_user_id(name text)
 AS $function$
   select u.id
     from auth."user" u
-   where u.id = find_user_id.name or u.email = lower(lower(find_user_id.name collate "C") collate "default")
+   where u.id = find_user_id.name or u.email = svc_private.lower_address(find_user_id.name)
    order by u.id = find_user_id.name desc
    limit 1
 $function$
@@ -7187,7 +7187,7 @@ begin
   delete from auth.api_key k
    where k.id = only_key
       or only_key is null and k.user_id in (
-        select u.id from auth."user" u where u.id = of_user or u.email = lower(lower(of_user collate "C") collate "default")
+        select u.id from auth."user" u where u.id = of_user or u.email = svc_private.lower_address(of_user)
       );
   get diagnostics revoked = row_count;
   if revoked > 0 then
@@ -10457,7 +10457,7 @@ AS $function$
     from auth.api_key k
     join auth."user" u on u.id = k.user_id
     left join (svc.service_accounts a join svc.organizations o on o.id = a.org_id) on a.id = k.user_id
-   where of_user is null or k.user_id = of_user or u.email = lower(lower(of_user collate "C") collate "default")
+   where of_user is null or k.user_id = of_user or u.email = svc_private.lower_address(of_user)
    order by k.created_at desc, k.id
    limit most
 $function$
@@ -10741,7 +10741,7 @@ AS $function$
          coalesce(sum(l.reserved) filter (where l.state = 'reserved' and l.expires_at > now()), 0)
     from svc.ai_ledger l
     left join auth."user" u on u.id = l.user_id
-   where (only_user is null or l.user_id = only_user or u.email = lower(lower(only_user collate "C") collate "default"))
+   where (only_user is null or l.user_id = only_user or u.email = svc_private.lower_address(only_user))
      and (only_model is null or l.model = only_model)
      and l.created_at >= (date_trunc('day', now() at time zone 'UTC') - make_interval(days => list_usage.days - 1)) at time zone 'UTC'
    group by 1, 2, 3, 4
@@ -10789,6 +10789,18 @@ begin
 end
 $function$
 comment: Locks a run that is held with this fence; raises SV409 otherwise.
+
+-- function svc_private.lower_address(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.lower_address(address text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select lower(lower(address collate "C") collate "default")
+$function$
+execute: svc_system
+comment: The address in lower case, as it is stored.
 
 -- function svc_private.make_history_default(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.make_history_default()
@@ -11204,7 +11216,7 @@ CREATE OR REPLACE FUNCTION svc_private.prepare_invitation()
  SET search_path TO ''
 AS $function$
 begin
-  new.email := lower(lower(btrim(new.email) collate "C") collate "default");
+  new.email := svc_private.lower_address(btrim(new.email));
   if new.email !~ '^[^\s@,;:<>()"\\]+@[^\s@,;:<>()"\\]+$'
     or new.email ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]' then
     raise exception 'This is not one address, such as name@example.com.' using errcode = 'AP400';
@@ -14229,8 +14241,8 @@ AS $function$
       union all
       (select false, o.*
          from auth."user" o
-        where o.email collate "C" >= lower(lower(search collate "C") collate "default") collate "C"
-          and o.email collate "C" < lower(lower(search collate "C") collate "default") collate "C" || chr(1114111)
+        where o.email collate "C" >= svc_private.lower_address(search) collate "C"
+          and o.email collate "C" < svc_private.lower_address(search) collate "C" || chr(1114111)
           and o.email collate "C" > coalesce(next, '')
           and o.id <> search
         order by o.email collate "C"

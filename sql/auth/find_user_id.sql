@@ -1,8 +1,5 @@
 -- The id of a user by id or e-mail address, for operators: `--as` of the command line (src/cli/inspect.ts) and seeds
 -- (src/service/seed.ts).
---
--- Addresses are stored in lower case. The locale "C" knows the letters of ASCII, so that I becomes i in Turkish
--- databases, too. The locale of the database knows the others.
 
 create or replace function auth.find_user_id(name text)
 returns text
@@ -12,7 +9,7 @@ set search_path = ''
 as $$
   select u.id
     from auth."user" u
-   where u.id = find_user_id.name or u.email = lower(lower(find_user_id.name collate "C") collate "default")
+   where u.id = find_user_id.name or u.email = svc_private.lower_address(find_user_id.name)
    order by u.id = find_user_id.name desc
    limit 1
 $$;

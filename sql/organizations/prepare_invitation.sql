@@ -1,5 +1,5 @@
 -- Completes a new invitation before the policies check it: who sends it, the name of the organization, the address in lower
--- case (as in auth/find_user_id.sql). An invitation that has expired makes room for the new one.
+-- case. An invitation that has expired makes room for the new one.
 --
 -- A list such as "a@example.com, b@example.com" is refused: a mailer would send it to all of them, and the limit of an address
 -- would not count. So are characters that end a line of a mail, or are not seen.
@@ -12,7 +12,7 @@ security definer
 set search_path = ''
 as $$
 begin
-  new.email := lower(lower(btrim(new.email) collate "C") collate "default");
+  new.email := svc_private.lower_address(btrim(new.email));
   if new.email !~ '^[^\s@,;:<>()"\\]+@[^\s@,;:<>()"\\]+$'
     or new.email ~ '[\u0001-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]' then
     raise exception 'This is not one address, such as name@example.com.' using errcode = 'AP400';

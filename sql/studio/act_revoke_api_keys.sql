@@ -14,7 +14,7 @@ begin
   delete from auth.api_key k
    where k.id = only_key
       or only_key is null and k.user_id in (
-        select u.id from auth."user" u where u.id = of_user or u.email = lower(lower(of_user collate "C") collate "default")
+        select u.id from auth."user" u where u.id = of_user or u.email = svc_private.lower_address(of_user)
       );
   get diagnostics revoked = row_count;
   if revoked > 0 then

@@ -20,8 +20,8 @@ as $$
       union all
       (select false, o.*
          from auth."user" o
-        where o.email collate "C" >= lower(lower(search collate "C") collate "default") collate "C"
-          and o.email collate "C" < lower(lower(search collate "C") collate "default") collate "C" || chr(1114111)
+        where o.email collate "C" >= svc_private.lower_address(search) collate "C"
+          and o.email collate "C" < svc_private.lower_address(search) collate "C" || chr(1114111)
           and o.email collate "C" > coalesce(next, '')
           and o.id <> search
         order by o.email collate "C"

@@ -54,7 +54,7 @@ describe.runIf(hasTurkish)("a Turkish database", () => {
       expect((await admin.query(invite, [address])).rows).toEqual([{ email: address.toLowerCase() }]);
     for (const found of [
       "auth.find_user_id('INFO@EXAMPLE.COM') id where id is not null",
-      "auth.find_user_id('ÉLAN@EXAMPLE.COM') id where id is not null", // of a user whom code of the application has made
+      "auth.find_user_id('ÉLAN@EXAMPLE.COM') id where id is not null", // the application has added this user
       "svc_private.studio_people('ÉLAN@', null, 9)",
       "svc_private.studio_people('INFO@', null, 9)",
       "svc_private.list_all_api_keys('INFO@EXAMPLE.COM', 9)",
