@@ -20,7 +20,7 @@ const maxShapes = 1_000;
 
 type Statement = Pick<Step, "name" | "text">;
 
-/** By role and shape, the least recently used first; null for a shape that svc.find_rows() answers. */
+/** By role and shape, the oldest first; null for a shape that svc.find_rows() answers. */
 type Statements = Map<string, Promise<Statement | null>>;
 /** By pool: a process may serve several applications, as tests do. */
 const statementsOf = new WeakMap<pg.Pool, Statements>();
@@ -94,11 +94,12 @@ function statementOf(pool: pg.Pool, identity: Identity, read: ReadShape): Promis
   const key = keyOf(identity, read);
   const statements: Statements = statementsOf.get(pool) ?? new Map();
   statementsOf.set(pool, statements);
-  const known = statements.get(key) ?? writeStatement(pool, identity, read);
-  statements.delete(key);
-  statements.set(key, known);
+  const known = statements.get(key);
+  if (known) return known;
+  const written = writeStatement(pool, identity, read);
+  statements.set(key, written);
   if (statements.size > maxShapes) statements.delete(statements.keys().next().value ?? "");
-  return known;
+  return written;
 }
 
 /** A statement of its own for each role: PostgreSQL rewrites a prepared statement when its policies change with the role. */

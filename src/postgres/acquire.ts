@@ -128,6 +128,10 @@ export class Shares {
     });
   }
 
+  isAwaited(caller: string): boolean {
+    return (this.#held.get(caller)?.waiting.length ?? 0) > 0;
+  }
+
   giveBack(caller: string): void {
     const held = this.#held.get(caller);
     if (!held) return;
@@ -145,6 +149,10 @@ export const limitShares = (pool: pg.Pool, most: number, waitMs: number): void =
 
 /** @returns undefined for a pool without shares */
 const sharesOf = (pool: pg.Pool): Shares | undefined => shares.get(pool);
+
+/** Whether somebody waits for a connection of the pool, or the caller for one of its share. */
+export const isAwaited = (pool: pg.Pool, caller: string): boolean =>
+  pool.waitingCount > 0 || (sharesOf(pool)?.isAwaited(caller) ?? false);
 
 const tooMany = () =>
   new SvcError("UNAVAILABLE", "Too many of your calls are under way.", {

@@ -36,8 +36,12 @@ interface Wire {
 /** Second statements that a connection keeps prepared. Each takes memory on the server, about 50 KiB. */
 export const maxPrepared = 100;
 
-/** By connection: the names of its statements, the least recently used first. */
-const prepared = new WeakMap<Wire, Set<string>>();
+/**
+ * By connection: its statements by name, with the number of the packet that used them last. A set in the order of use would
+ * make tables that V8 keeps: docs/adr/0004-calls-before-express.md.
+ */
+const prepared = new WeakMap<Wire, Map<string, number>>();
+let packets = 0;
 
 /** The last row of a statement; null without one. */
 export type TextRow = (string | null)[] | null;
@@ -109,12 +113,11 @@ export const isPrepared = (client: pg.ClientBase, name: string): boolean =>
 /** Closes the statement that was not used for the longest time. */
 function makeRoom(client: pg.ClientBase, { name }: Step): void {
   const wire = wireOf(client);
-  const names = prepared.get(wire) ?? new Set();
+  const names = prepared.get(wire) ?? new Map<string, number>();
   prepared.set(wire, names);
-  names.delete(name);
-  names.add(name);
+  names.set(name, ++packets);
   if (names.size <= maxPrepared) return;
-  const [oldest = ""] = names;
+  const [oldest] = [...names].reduce((one, other) => (one[1] < other[1] ? one : other));
   names.delete(oldest);
   if (wire.parsedStatements[oldest] === undefined) return;
   wire.close({ type: "S", name: oldest });

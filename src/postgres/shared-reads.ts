@@ -8,12 +8,15 @@
  * - the connection has prepared its statements, and its last answer on a connection of its own was quick,
  * - the connection leads directly to PostgreSQL: some poolers lose answers of packets that are under way together.
  *
+ * The connection is open to further reads as long as one is under way. It is closed to them with the next answer if somebody
+ * waits for a connection, so it returns after four answers more at most.
+ *
  * A read that joined and has no answer after 50 ms is sent again on a connection of its own, and the first answer counts. So a
  * slow read delays only reads of its caller, and for a bounded time. Writes share nothing.
  * Next hop: `packet.ts`; docs/adr/0035-short-reads-share-a-connection.md.
  */
 import type pg from "pg";
-import { acquire, type Lease } from "./acquire.ts";
+import { acquire, isAwaited, type Lease } from "./acquire.ts";
 import { isConnectionLoss } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { isPrepared } from "./packet.ts";
@@ -38,49 +41,86 @@ export const allowSharing = (client: pg.ClientBase): void => void direct.add(cli
 type Work<T> = (client: pg.PoolClient) => Promise<T>;
 type Breaks = (error: unknown) => boolean;
 
-/** A connection on loan. It is returned with the last answer of the packets that are under way on it. */
-class Loan {
-  readonly holder: string | undefined;
-  readonly #lease: Lease;
-  #underWay = 0;
-  #isBroken = false;
+/** What a pool knows of its short reads. */
+class Reads {
+  /** Connections that reads of their caller may join. In a `Map` each would leave something behind: docs/adr/0004-calls-before-express.md. */
+  readonly #open: Loan[] = [];
+  /** Names of statements whose last answer was quick, the one that was added first in front. */
+  readonly #quick = new Set<string>();
 
-  constructor(lease: Lease, holder?: string) {
-    this.#lease = lease;
-    this.holder = holder;
+  /** @returns the connection that a read of the caller may join */
+  find(caller: string, names: readonly string[]): Loan | undefined {
+    if (!this.#quick.has(names.at(-1) ?? "")) return undefined;
+    return this.#open.find((loan) => loan.caller === caller && loan.takes(names));
   }
 
-  /** Not one that has been returned: it has nothing under way. */
-  takes(names: readonly string[]): boolean {
-    const { client } = this.#lease;
-    if (this.#underWay === 0 || this.#underWay >= most || this.#isBroken) return false;
-    return direct.has(client) && names.every((name) => isPrepared(client, name));
+  open(loan: Loan, answer: string): void {
+    if (this.#quick.has(answer)) this.#open.push(loan);
   }
 
-  async send<T>(work: Work<T>, breaks: Breaks | undefined): Promise<T> {
-    this.#underWay++;
-    try {
-      return await work(this.#lease.client);
-    } catch (error) {
-      if ((breaks ?? isConnectionLoss)(error)) this.#isBroken = true;
-      throw error;
-    } finally {
-      if (--this.#underWay === 0) this.#lease.release(this.#isBroken);
-    }
+  close(loan: Loan): void {
+    const at = this.#open.indexOf(loan);
+    if (at >= 0) this.#open.splice(at, 1);
+  }
+
+  /** @param took how long the statement's answer took, in milliseconds */
+  note(answer: string, took: number): void {
+    if (took >= short) this.#quick.delete(answer);
+    else this.#quick.add(answer);
+    if (this.#quick.size > maxQuick) this.#quick.delete(this.#quick.values().next().value ?? "");
+  }
+
+  /** Nothing is shared until it has been quick again. */
+  doubtAll(): void {
+    this.#quick.clear();
   }
 }
 
-interface Reads {
-  /** By role and identity: the connection that the next read may join. */
-  open: Map<string, Loan>;
-  /** Names of statements whose last answer was quick, the one that was not used for the longest time first. */
-  quick: Set<string>;
+/** A connection on loan. It is returned with the last answer of the packets that are under way on it. */
+class Loan {
+  readonly caller: string;
+  readonly #lease: Lease;
+  #underWay = 0;
+  #answeredAt = 0;
+  #isBroken = false;
+
+  constructor(lease: Lease, caller = "") {
+    this.#lease = lease;
+    this.caller = caller;
+  }
+
+  get isReturned(): boolean {
+    return this.#underWay === 0;
+  }
+
+  takes(names: readonly string[]): boolean {
+    const { client } = this.#lease;
+    if (this.#underWay >= most || this.#isBroken) return false;
+    return direct.has(client) && names.every((name) => isPrepared(client, name));
+  }
+
+  /** @param onAnswer gets how long PostgreSQL took at most, in milliseconds: since the answer before, if there is one */
+  async send<T>(work: Work<T>, breaks: Breaks = isConnectionLoss, onAnswer?: (took: number) => void): Promise<T> {
+    this.#underWay++;
+    const sentAt = performance.now();
+    try {
+      return await work(this.#lease.client);
+    } catch (error) {
+      if (breaks(error)) this.#isBroken = true;
+      throw error;
+    } finally {
+      const since = Math.max(sentAt, this.#answeredAt);
+      this.#answeredAt = performance.now();
+      if (--this.#underWay === 0) this.#lease.release(this.#isBroken);
+      onAnswer?.(this.#answeredAt - since);
+    }
+  }
 }
 
 const readsOfPools = new WeakMap<pg.Pool, Reads>();
 
 function readsOf(pool: pg.Pool): Reads {
-  const known = readsOfPools.get(pool) ?? { open: new Map(), quick: new Set() };
+  const known = readsOfPools.get(pool) ?? new Reads();
   readsOfPools.set(pool, known);
   return known;
 }
@@ -105,30 +145,25 @@ export async function runPacket<T>(
     return new Loan(await acquire(pool, holder)).send(work, breaks);
   }
 
-  const { open, quick } = readsOf(pool);
-  const caller = `${role} ${setting}`;
-  const close = (loan: Loan) => open.get(caller) === loan && open.delete(caller);
-  const joined = quick.has(answer) ? open.get(caller) : undefined;
-  if (joined?.holder === holder && joined.takes(names)) {
-    const first = joined.send(work, breaks);
+  const reads = readsOf(pool);
+  const caller = `${role} ${setting} ${holder}`;
+  const send = (loan: Loan) =>
+    loan.send(work, breaks, (took) => {
+      reads.note(answer, took);
+      if (loan.isReturned || isAwaited(pool, holder)) reads.close(loan);
+    });
+  const joined = reads.find(caller, names);
+  if (joined) {
+    const first = send(joined);
     if (await isInTime(first)) return first;
-    close(joined);
-    quick.clear(); // which of them is slow is not known: nothing is shared until it has been quick again
+    reads.close(joined);
+    reads.doubtAll(); // which of them is slow is not known
     return Promise.race([first, sendAgain(pool, holder, first, work, breaks)]);
   }
 
-  const loan = new Loan(await acquire(pool, holder), holder);
-  const started = performance.now();
-  const sent = loan.send(work, breaks);
-  if (quick.has(answer)) open.set(caller, loan);
-  try {
-    return await sent;
-  } finally {
-    close(loan);
-    quick.delete(answer);
-    if (performance.now() - started < short) quick.add(answer);
-    if (quick.size > maxQuick) quick.delete(quick.values().next().value ?? "");
-  }
+  const loan = new Loan(await acquire(pool, holder), caller);
+  reads.open(loan, answer);
+  return send(loan);
 }
 
 /** @returns `first`, if no connection is free or if it is answered by the time that one is */

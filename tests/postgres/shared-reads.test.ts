@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { isConnectionLoss } from "../../src/postgres/errors.ts";
 import { type Identity, identityOfUser } from "../../src/postgres/identity.ts";
 import { sendStatement } from "../../src/postgres/packet.ts";
@@ -16,8 +16,8 @@ import { TcpProxy } from "../support/tcp-proxy.ts";
 const db = database();
 const size = 8;
 const limits = { system: 1, auth: 1, waitMs: 60_000, statementTimeoutMs: 60_000, idleInTransactionMs: 60_000 };
-const open = (perCaller = size, url = db.url("request")) =>
-  createPool("request", url, { ...limits, request: size, perCaller }, pino({ level: "silent" }));
+const open = (perCaller = size, url = db.url("request"), connections = size) =>
+  createPool("request", url, { ...limits, request: connections, perCaller }, pino({ level: "silent" }));
 let all: OnePool;
 beforeAll(async () => {
   // Callers may not take advisory locks themselves.
@@ -181,6 +181,49 @@ test("a caller holds no more connections than its share, and reads behind a slow
   } finally {
     await unlock();
     await two.close();
+  }
+});
+
+/** Three reads of a caller are under way at any moment until `stop`, so its connection never has all of its answers. */
+async function readWithoutPause(on: OnePool) {
+  const checkouts = vi.fn();
+  on.pool.on("acquire", checkouts);
+  for (;;) {
+    checkouts.mockClear();
+    let isOver = false;
+    let answers = 0;
+    const one = async () => {
+      for (; !isOver; answers++) await read({ on, seconds: 0.002 });
+    };
+    const first = one();
+    while (checkouts.mock.calls.length === 0) await setImmediate();
+    const reading = Promise.all([first, one(), one()]);
+    const stop = async () => {
+      isOver = true;
+      await reading;
+    };
+    await expect.poll(() => answers, { interval: 5 }).toBeGreaterThan(40);
+    if (checkouts.mock.calls.length < 4) return { stop, answers: () => answers };
+    await stop(); // the others were too late to join
+  }
+}
+
+test.each<[string, number, Question]>([
+  ["another caller who waits for a connection", 1, { identity: as("bob") }],
+  ["a transaction of their own caller, who waits for its share", 2, { shares: false }],
+])("a connection takes reads after its first answers, and is left to %s", async (_, connections, question) => {
+  const few = open(1, db.url("request"), connections);
+  try {
+    await prepare(few);
+    const reading = await readWithoutPause(few);
+    const before = reading.answers();
+    await read({ on: few, ...question });
+    // One answer says that somebody waits, and four reads may be under way then.
+    expect(reading.answers() - before).toBeLessThanOrEqual(5);
+    await reading.stop();
+    await expect.poll(() => isReturned(few)).toBe(true);
+  } finally {
+    await few.close();
   }
 });
 
