@@ -8,8 +8,8 @@
  * - the connection has prepared its statements, and its last answer on a connection of its own was quick,
  * - the connection leads directly to PostgreSQL: some poolers lose answers of packets that are under way together.
  *
- * The connection is open to further reads as long as one is under way. It is closed to them with the next answer if somebody
- * waits for a connection, so it returns after four answers more at most.
+ * The connection is open to further reads as long as one is under way, up to a hundred. It is closed to them with the next
+ * answer if somebody waits for a connection, so it returns after four answers more at most.
  *
  * A read that joined and has no answer after 50 ms is sent again on a connection of its own, and the first answer counts. So a
  * slow read delays only reads of its caller, and for a bounded time. Writes share nothing.
@@ -23,6 +23,9 @@ import { isPrepared } from "./packet.ts";
 
 /** Reads that one connection has under way. */
 const most = 4;
+
+/** Reads for which a connection is kept, however many come: where it leads is only decided when it goes back to the pool. */
+const mostInRow = 100;
 
 /** In milliseconds: a read whose answer takes longer gets a connection of its own the next time. */
 const short = 10;
@@ -81,6 +84,7 @@ class Loan {
   readonly caller: string;
   readonly #lease: Lease;
   #underWay = 0;
+  #reads = 0;
   #answeredAt = 0;
   #isBroken = false;
 
@@ -95,13 +99,14 @@ class Loan {
 
   takes(names: readonly string[]): boolean {
     const { client } = this.#lease;
-    if (this.#underWay >= most || this.#isBroken) return false;
+    if (this.#underWay >= most || this.#reads >= mostInRow || this.#isBroken) return false;
     return direct.has(client) && names.every((name) => isPrepared(client, name));
   }
 
   /** @param onAnswer gets how long PostgreSQL took at most, in milliseconds: since the answer before, if there is one */
   async send<T>(work: Work<T>, breaks: Breaks = isConnectionLoss, onAnswer?: (took: number) => void): Promise<T> {
     this.#underWay++;
+    this.#reads++;
     const sentAt = performance.now();
     try {
       return await work(this.#lease.client);

@@ -186,24 +186,25 @@ test("a caller holds no more connections than its share, and reads behind a slow
 
 /** Three reads of a caller are under way at any moment until `stop`, so its connection never has all of its answers. */
 async function readWithoutPause(on: OnePool) {
-  const checkouts = vi.fn();
-  on.pool.on("acquire", checkouts);
+  /** Answers of each loan of the only connection. */
+  let loans: number[] = [];
+  on.pool.on("acquire", () => loans.push(0));
+  const answers = () => loans.reduce((sum, count) => sum + count, 0);
   for (;;) {
-    checkouts.mockClear();
+    loans = [];
     let isOver = false;
-    let answers = 0;
     const one = async () => {
-      for (; !isOver; answers++) await read({ on, seconds: 0.002 });
+      for (; !isOver; loans.push((loans.pop() ?? 0) + 1)) await read({ on, seconds: 0.001 });
     };
     const first = one();
-    while (checkouts.mock.calls.length === 0) await setImmediate();
+    while (loans.length === 0) await setImmediate();
     const reading = Promise.all([first, one(), one()]);
     const stop = async () => {
       isOver = true;
       await reading;
     };
-    await expect.poll(() => answers, { interval: 5 }).toBeGreaterThan(40);
-    if (checkouts.mock.calls.length < 4) return { stop, answers: () => answers };
+    await expect.poll(answers, { interval: 5 }).toBeGreaterThan(40);
+    if (loans.length < 4) return { stop, answers, loans: () => loans };
     await stop(); // the others were too late to join
   }
 }
@@ -224,6 +225,19 @@ test.each<[string, number, Question]>([
     await expect.poll(() => isReturned(few)).toBe(true);
   } finally {
     await few.close();
+  }
+});
+
+test("a connection goes back to the pool after a hundred reads, also without a pause", async () => {
+  const one = open(1, db.url("request"), 1);
+  try {
+    await prepare(one);
+    const reading = await readWithoutPause(one);
+    await expect.poll(reading.answers, { interval: 5 }).toBeGreaterThan(400);
+    await reading.stop();
+    expect(Math.max(...reading.loans())).toBeLessThanOrEqual(100);
+  } finally {
+    await one.close();
   }
 });
 
