@@ -3,7 +3,7 @@
 import type { Socket } from "node:net";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { isConnectionLoss } from "../../src/postgres/errors.ts";
 import { type Identity, identityOfUser } from "../../src/postgres/identity.ts";
 import { sendStatement } from "../../src/postgres/packet.ts";
