@@ -4487,15 +4487,28 @@ CREATE OR REPLACE FUNCTION svc.row_deliveries(relation regclass, key text, only_
  LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET extra_float_digits TO '1'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   reader constant text := svc_hidden.reading_role();
+  target record;
+  found_key text;
 begin
   if reader = 'svc_authenticated' then
     return query select * from svc_hidden.row_deliveries_as_authenticated(relation, key, only_id, before, most);
   elsif reader <> 'svc_anonymous' then
-    return query select f.* from svc_private.endpoint_key(relation) e
-      cross join lateral svc_private.find_endpoint_deliveries(e.source, key, only_id, before, most) f;
+    select * into target from svc_private.endpoint_key(relation);
+    if not found then
+      return;
+    end if;
+    execute format('select %s from %s as e where %s', target.key, relation, target.condition) into found_key using key;
+    return query select * from svc_private.find_endpoint_deliveries(
+      target.source, coalesce(found_key, key), only_id, before, most);  -- those to an endpoint that was deleted, too
   end if;
 end
 $function$
@@ -6400,6 +6413,12 @@ CREATE OR REPLACE FUNCTION svc_hidden.retry_delivery_as_authenticated(relation r
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET extra_float_digits TO '1'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   target record;
@@ -10206,6 +10225,12 @@ CREATE OR REPLACE FUNCTION svc_private.is_owned_by(webhook text, source text, en
  LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET extra_float_digits TO '1'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   key name;

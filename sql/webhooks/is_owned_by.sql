@@ -6,6 +6,12 @@ returns boolean
 language plpgsql
 stable
 set search_path = ''
+set timezone = 'UTC'  -- these are those of the triggers that write deliveries: owners are compared as texts
+set datestyle = 'ISO'
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set quote_all_identifiers = off
 as $$
 declare
   key name;

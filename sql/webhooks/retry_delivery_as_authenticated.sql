@@ -9,6 +9,12 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
+set timezone = 'UTC'  -- these are those of the triggers that write deliveries: an endpoint is found by its text
+set datestyle = 'ISO'
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set quote_all_identifiers = off
 as $$
 declare
   target record;

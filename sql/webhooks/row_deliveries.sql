@@ -17,15 +17,28 @@ returns table (
 language plpgsql
 stable
 set search_path = ''
+set timezone = 'UTC'  -- these are those of the triggers that write deliveries: an endpoint is found by its text
+set datestyle = 'ISO'
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set quote_all_identifiers = off
 as $$
 declare
   reader constant text := svc_hidden.reading_role();
+  target record;
+  found_key text;
 begin
   if reader = 'svc_authenticated' then
     return query select * from svc_hidden.row_deliveries_as_authenticated(relation, key, only_id, before, most);
   elsif reader <> 'svc_anonymous' then
-    return query select f.* from svc_private.endpoint_key(relation) e
-      cross join lateral svc_private.find_endpoint_deliveries(e.source, key, only_id, before, most) f;
+    select * into target from svc_private.endpoint_key(relation);
+    if not found then
+      return;
+    end if;
+    execute format('select %s from %s as e where %s', target.key, relation, target.condition) into found_key using key;
+    return query select * from svc_private.find_endpoint_deliveries(
+      target.source, coalesce(found_key, key), only_id, before, most);  -- those to an endpoint that was deleted, too
   end if;
 end
 $$;

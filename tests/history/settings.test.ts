@@ -1,5 +1,5 @@
 // If this file fails, the same change has another entry, or another body of a webhook, when a session shows values in its own way,
-// and a key that was written by such a session is not found any more.
+// and a key that was written by such a session is not found any more, nor are deliveries to such a key.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
@@ -64,4 +64,51 @@ test("the function of a webhook that an earlier version has made gets the settin
   await db.sql(await readFile(join(root, "sql/webhooks/webhook_body.sql"), "utf8"));
   await db.sql("reset role");
   expect(await made()).toEqual(fresh);
+});
+
+test("a session finds and repeats the deliveries to an endpoint, however it shows the key of it", async () => {
+  const endpoints = { table: '"public"."receivers"', key: "id", owner: "user_id" };
+  const declared = { name: "made", table: "public.made", key: ["id"], columns: ["id"], data: "t.id", when: ["insert"] };
+  await db.sql(`set role svc_owner;
+    create table receivers (id date primary key, user_id bytea, url text, secret text, enabled boolean default true);
+    create table made (id serial primary key, user_id bytea);
+    grant select, update on receivers to svc_authenticated`);
+  const webhook = { ...declared, endpoints, owner: "user_id" };
+  await db.sql("select svc_private.install_webhooks($1)", [JSON.stringify([webhook])]);
+  await db.sql(
+    `reset role; insert into receivers values ('2026-03-04', '\\x61ff'); insert into made (user_id) values ('\\x61ff')`,
+  );
+  const [noted] = await db.sql(
+    "update svc.webhook_deliveries set state = 'dead', ended_at = now() where webhook = 'made' returning id, source, endpoint, owner",
+  );
+
+  for (const [role, user] of [
+    ["none", ""],
+    ["svc_authenticated", "ann"],
+  ]) {
+    for (const others of [[], settings]) {
+      const client = await db.connect("admin");
+      for (const setting of others) await client.query(setting);
+      await client.query("select set_config('svc.user_id', $1, false), set_config('role', $2, false)", [user, role]);
+      const found = await client.query(
+        "select d.id from receivers e cross join svc.row_deliveries('receivers', e.id::text) d",
+      );
+      expect(found.rows, `${role}: ${others}`).toEqual([{ id: noted?.id }]);
+      if (!user) continue;
+      const resource = { table: "public.receivers", keys: { id: { name: "id", type: "date" } }, limits: [20, 100] };
+      const args = { id: "2026-03-04", delivery: noted?.id };
+      const retried = await client.query("select svc.retry_delivery($1, $2) ->> 'state' as state", [resource, args]);
+      expect(retried.rows, `retry: ${others}`).toEqual([{ state: "pending" }]);
+      await db.sql("update svc.webhook_deliveries set state = 'dead', ended_at = now() where id = $1", [noted?.id]);
+    }
+  }
+  const client = await db.connect("admin");
+  await client.query("set role svc_owner");
+  for (const setting of settings) await client.query(setting);
+  const owned = await client.query("select svc_private.is_owned_by('made', $1, $2, $3) as it", [
+    noted?.source,
+    noted?.endpoint,
+    noted?.owner,
+  ]);
+  expect(owned.rows).toEqual([{ it: true }]);
 });
