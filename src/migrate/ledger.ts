@@ -160,6 +160,29 @@ export async function isCurrent(client: pg.Client, files: Checksums): Promise<bo
 export const pendingMigrations = async (options: Folders & { adminUrl: string }): Promise<string[]> =>
   (await compareFiles(options)).pending;
 
+/** @param repeated of `sql/` @param fresh migrations */
+export async function recordApplied(
+  client: pg.Client,
+  scope: Scope,
+  repeated: readonly MigrationFile[],
+  fresh: readonly MigrationFile[],
+): Promise<void> {
+  await client.query(
+    `insert into svc_private.applied_sql (scope, path, checksum) select $1, * from unnest($2::text[], $3::text[])
+     on conflict (scope, path) do update set checksum = excluded.checksum, applied_at = excluded.applied_at`,
+    [scope, repeated.map(({ path }) => path), repeated.map(({ text }) => checksum(text))],
+  );
+  await client.query(
+    "insert into svc_private.applied_migrations (scope, name, checksum) select $1, * from unnest($2::text[], $3::text[])",
+    [scope, fresh.map(({ path }) => path), fresh.map(({ text }) => checksum(text))],
+  );
+}
+
+/** Has watched queries run again when this commits: the log says nothing of the rows of a table that is dropped or made again. */
+export async function tellMigrated(client: pg.Client): Promise<void> {
+  await client.query(`set local role svc_owner; select svc.emit_message('{"migrated":true}'); reset role`);
+}
+
 /**
  * Records the applied files and keeps the checksums that they replace. When an earlier text is applied again, the later
  * checksums are removed. A deleted file has no entry: if it returns unchanged it is applied again, because its objects

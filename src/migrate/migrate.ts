@@ -20,9 +20,11 @@ import {
   type Ledger,
   noteApplied,
   readLedger,
+  recordApplied,
   refusedFor,
   type Scope,
   scopes,
+  tellMigrated,
 } from "./ledger.ts";
 import { MigrationError, migrationFailed } from "./migration-error.ts";
 import { type MigrationFile, readFolder, refuseTwins } from "./migration-files.ts";
@@ -222,15 +224,8 @@ class Migration {
     }
     // Recorded last: on a fresh database the first migration creates the ledger.
     const repeated = [...before, ...between, ...after];
-    await this.#client.query(
-      `insert into svc_private.applied_sql (scope, path, checksum) select $1, * from unnest($2::text[], $3::text[])
-       on conflict (scope, path) do update set checksum = excluded.checksum, applied_at = excluded.applied_at`,
-      [scope, repeated.map(({ path }) => path), repeated.map(({ text }) => checksum(text))],
-    );
-    await this.#client.query(
-      "insert into svc_private.applied_migrations (scope, name, checksum) select $1, * from unnest($2::text[], $3::text[])",
-      [scope, fresh.map(({ path }) => path), fresh.map(({ text }) => checksum(text))],
-    );
+    await recordApplied(this.#client, scope, repeated, fresh);
+    if (limit === undefined && repeated.length + fresh.length > 0) await tellMigrated(this.#client);
   }
 
   /** Whether a policy file's objects already exist, so that applying it would only lock its table. */

@@ -202,9 +202,9 @@ export class Channels {
     }
   }
 
-  /** Nobody says anything before `resumed`: a removal could not be seen. */
-  lost(): void {
-    for (const room of this.#rooms.values()) for (const member of room) member.doubt();
+  /** Everybody is asked again. While the log is not read, nobody says anything before `resumed`: a removal could not be seen. */
+  doubt(xid?: string): void {
+    for (const room of this.#rooms.values()) for (const member of room) member.doubt(xid);
   }
 
   /** Everybody is asked again: what changed meanwhile is unknown. */

@@ -112,6 +112,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     },
     hears: (topic) => registry.hears(topic) || channels.hears(topic),
     deliver: (events) => {
+      if (events.migrated) channels.doubt(events.xid);
       channels.changed(events);
       if (tracing && events.trace) traceDelivery(tracing, registry, events);
       else registry.deliver(events);
@@ -123,7 +124,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     },
     lost: () => {
       registry.lost();
-      channels.lost();
+      channels.doubt();
     },
   };
   const events = transactionEvents(crud, sink, log, tables);

@@ -185,8 +185,9 @@ export class SubscriptionRegistry implements Omit<EventSink, "end" | "broadcast"
   }
 
   /** One frame for everybody who hears of the same keys. */
-  deliver({ xid, topics, data, refresh }: TransactionEvents): void {
+  deliver({ xid, topics, data, refresh, migrated }: TransactionEvents): void {
     const heard = new Map<Subscriber, Set<Watched>>();
+    if (migrated) for (const [one, own] of this.#subscribers) if (own.size > 0) heard.set(one, new Set(own.values()));
     for (const topic of topics) {
       for (const [subscriber, theirs] of this.#topics.get(topic) ?? []) {
         const others = heard.get(subscriber);

@@ -23,6 +23,8 @@ export interface TransactionEvents {
   told: readonly Told[];
   /** Keys of queries that ctx.realtime.refresh wants run again. */
   refresh: ReadonlySet<string>;
+  /** Whether it is that of `svc migrate`, after which any query may answer something else. */
+  migrated?: boolean;
   /** The traceparent of the call that made it, when that was traced. */
   trace?: string | undefined;
 }
@@ -81,6 +83,7 @@ export function transactionEvents(
   let refresh = new Set<string>();
   let told: Told[] = [];
   let ended: string[] = [];
+  let migrated = false;
   let trace: string | undefined;
 
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
@@ -114,6 +117,7 @@ export function transactionEvents(
       refresh = new Set();
       told = [];
       ended = [];
+      migrated = false;
       trace = undefined;
       sink.begun(id);
     },
@@ -132,7 +136,9 @@ export function transactionEvents(
       }
     },
     said(text) {
-      const { invalidate, refresh: key, emit, data: sent, result, workflow, user, channel } = parse(text, log);
+      const message = parse(text, log);
+      const { invalidate, refresh: key, emit, data: sent, result, workflow, user, channel } = message;
+      migrated ||= message.migrated === true;
       if (typeof workflow === "string") topics.add(`run:${workflow}:${user}`).add(`runs:${user}`);
       if (typeof key === "string") refresh.add(key);
       if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
@@ -147,8 +153,8 @@ export function transactionEvents(
     },
     committed() {
       for (const one of ended) sink.end(one);
-      if (topics.size + data.size + refresh.size + told.length > 0)
-        sink.deliver({ xid: xid.toString(), topics, data, refresh, told, trace });
+      if (migrated || topics.size + data.size + refresh.size + told.length > 0)
+        sink.deliver({ xid: xid.toString(), topics, data, refresh, told, migrated, trace });
     },
     broadcast: (messages) => sink.broadcast(messages),
     live: (before, history) => sink.live(before, history),
@@ -229,6 +235,7 @@ function tell(crud: CrudDefinition, row: Row, topics: Set<string>): void {
 }
 
 interface Said {
+  migrated?: unknown;
   invalidate?: unknown;
   refresh?: unknown;
   emit?: unknown;

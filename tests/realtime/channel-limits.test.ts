@@ -166,7 +166,7 @@ describe("a process", () => {
     let asked = 0;
     const { all, enter } = local(async () => {
       if (asked++ > 0) return { ...yes, isAllowed: false };
-      all.lost();
+      all.doubt();
       all.resumed();
       return yes;
     });

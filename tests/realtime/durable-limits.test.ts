@@ -61,7 +61,7 @@ function local() {
   };
   /** One is stored while the log is not read. */
   const miss = () => {
-    all.lost();
+    all.doubt();
     last++;
     all.resumed();
   };
