@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
-import { closeAfterRefusedWrite } from "./read-only.ts";
+import { closeAfterRefusedWrites, PoolClient } from "./read-only.ts";
 import { keepAfterRefusals } from "./refusals.ts";
 import { breakIfRowTooLarge, largestRow } from "./row-size.ts";
 import { allowSharing } from "./shared-reads.ts";
@@ -94,6 +94,7 @@ export function createPool(
 ): OnePool {
   const open = new Set<pg.ClientBase>();
   const pool = new pg.Pool({
+    Client: PoolClient,
     connectionString: url,
     max: settings[name],
     connectionTimeoutMillis: settings.waitMs,
@@ -115,8 +116,9 @@ export function createPool(
   keepAfterRefusals(pool);
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
+  const closesAfterRefusedWrites = closeAfterRefusedWrites(pool);
   pool.on("connect", (client) => {
-    closeAfterRefusedWrite(pool, client);
+    closesAfterRefusedWrites(client);
     if (name !== "request") serializeQueries(client);
     // Without a listener, an error between two statements of a transaction would end the process. The first error is
     // the reason; "connection terminated" only follows from it.

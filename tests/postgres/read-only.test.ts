@@ -1,6 +1,8 @@
 // If this file fails, a server that takes no writes for a while is answered as a mistake of the application, or processes
 // keep their connections to it when the primary is back.
 import { afterAll, expect, test, vi } from "vitest";
+import { sqlState } from "../../src/postgres/errors.ts";
+import { createPool } from "../../src/postgres/pools.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
@@ -45,12 +47,13 @@ test("a database that is closed to writes is answered by 503, and used again whe
   const ann = await running.signUp("ann");
   const worker = await startWorker();
   await close(true);
-  const signUp = { email: "bob@example.com", password: "correct horse", name: "Bob" };
+  let signUps = 0;
+  const signUp = () => ({ email: `bob${signUps++}@example.com`, password: "correct horse", name: "Bob" });
   const write = () =>
     Promise.all([
       running.mutate(ann, "notes.create", { title: "created" }),
       running.mutate(ann, "closed.add"),
-      running.post("/api/auth/sign-up", signUp),
+      running.post("/api/auth/sign-up", signUp()),
     ]);
   await expect.poll(async () => (await running.query(ann, "notes.list")).status).toBe(200);
   for (const { status, body, headers } of await write()) {
@@ -92,4 +95,32 @@ test("a worker that begins meanwhile tells it once, and takes jobs when the data
   await expect.poll(async () => (await add()).status).toBe(200);
   await until(() => ran > before);
   await worker.stop();
+});
+
+test("connections that began meanwhile answer 503 once together when the database is open, and a query that writes closes no other", async () => {
+  const settings = {
+    request: 1,
+    system: 4,
+    auth: 1,
+    waitMs: 5_000,
+    statementTimeoutMs: 5_000,
+    idleInTransactionMs: 5_000,
+  };
+  const write = "insert into written values (1)";
+  await db.sql("create table public.written (n integer)");
+  const { pool, close: end } = createPool("system", db.urls.admin, settings, createLog("silent"));
+  const all = (text: string) =>
+    Promise.all(Array.from({ length: 4 }, () => pool.query(text).then(() => "done", sqlState)));
+  let opened = 0;
+  pool.on("connect", () => opened++);
+  await close(true);
+  expect(await all("select pg_sleep(0.1)")).toEqual(Array(4).fill("done"));
+  await close(false);
+  await expect(pool.query(write)).rejects.toMatchObject({ code: "25006" });
+  expect(await all(write)).toEqual(Array(4).fill("done"));
+  expect(opened).toBe(8);
+  await expect(pool.query(`begin read only; ${write}`)).rejects.toMatchObject({ code: "25006" });
+  expect(await all(write)).toEqual(Array(4).fill("done"));
+  expect(opened).toBe(9);
+  await end();
 });
