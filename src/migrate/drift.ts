@@ -90,14 +90,16 @@ export function compareFacts(expected: readonly Fact[], found: readonly Fact[]):
   return [...new Set([...wanted.keys(), ...present.keys()])].sort().flatMap((object) => {
     const before = wanted.get(object);
     const now = present.get(object);
+    const hasPolicies = [...(before?.values() ?? [])].some(({ kind }) => kind === "policy");
     // A missing or unexpected object gives one line, not one for each of its columns.
     if (!before || !now) {
-      if (isPartition(wholeOf(before ?? now))) return accessTo(now).map((fact) => difference(object, undefined, fact));
-      return [difference(object, wholeOf(before), wholeOf(now), { kind: "itself", part: "" })];
+      if (isPartition(wholeOf(before ?? now)))
+        return accessTo(now).map((fact) => difference(object, undefined, fact, false));
+      return [difference(object, wholeOf(before), wholeOf(now), hasPolicies, { kind: "itself", part: "" })];
     }
     return [...new Set([...before.keys(), ...now.keys()])]
       .filter((key) => before.get(key)?.definition !== now.get(key)?.definition)
-      .map((key) => difference(object, before.get(key), now.get(key)));
+      .map((key) => difference(object, before.get(key), now.get(key), hasPolicies));
   });
 }
 
@@ -127,26 +129,41 @@ function difference(
   object: string,
   wanted: Fact | undefined,
   present: Fact | undefined,
+  hasPolicies: boolean,
   { kind, part }: Pick<Fact, "kind" | "part"> = (wanted ?? present) as Fact,
 ): Difference {
   const state = !wanted ? "unexpected" : !present ? "missing" : "differs";
   const expected = wanted?.definition ?? null;
   const found = present?.definition ?? null;
-  return { state, object, kind, part, expected, found, remedy: remedyFor(state, object, kind, part) };
+  return { state, object, kind, part, expected, found, remedy: remedyFor(state, object, kind, part, hasPolicies) };
 }
 
-// Objects that sql/ recreates on every run: functions, views, policies and grants of the platform, roles and schemas.
+// Objects that sql/ recreates on every run: functions, views, policies and grants of the platform, roles, schemas, the publication.
 const repeatable =
-  /^(function|view) (svc|svc_hidden|svc_private|svc_crud|auth)\.|^(role|schema|database|default privileges|PostgreSQL's own)\b/;
-const repeatableParts = ["policy", "grant", "comment"];
+  /^(function|view) (svc|svc_hidden|svc_private|svc_crud|auth)\.|^(role|schema|database|default privileges|publication svc$|PostgreSQL's own)\b/;
+/** The application's generated files make these. */
+const generatedTrigger = /^(svc_search|_svc)_/;
+/** Of platform tables, made by a migration. */
+const migratedTrigger = /^count_(added|removed)_bytes$/;
 const platformTable = /^(table|sequence) (svc|svc_hidden|svc_private|auth)\./;
 
-function remedyFor(state: Difference["state"], object: string, kind: string, part: string): string {
+/** @param hasPolicies whether the files give it policies: those of the platform then have a file in `policies/` for it */
+function remedyFor(
+  state: Difference["state"],
+  object: string,
+  kind: string,
+  part: string,
+  hasPolicies: boolean,
+): string {
   if (kind === "version")
     return "Update the extension (alter extension … update), here or where the files are applied.";
-  const isRestated = repeatable.test(object) || (platformTable.test(object) && repeatableParts.includes(kind));
-  // Only policies and grants of a platform table are removed before its file is applied again.
-  const isTakenAway = platformTable.test(object) && ["policy", "grant"].includes(kind);
+  const isOurs = platformTable.test(object);
+  // Only policies and grants of a platform table are removed before its file is applied again, and tables of the publication.
+  const isReset = isOurs && hasPolicies && ["policy", "grant"].includes(kind);
+  const isTakenAway = isReset || (object === "publication svc" && kind === "table");
+  const isTrigger = kind === "trigger" && (generatedTrigger.test(part) || (isOurs && !migratedTrigger.test(part)));
+  const isComment = isOurs && kind === "comment" && part.startsWith("policy ");
+  const isRestated = repeatable.test(object) || isReset || isTrigger || isComment;
   if (isRestated && (state !== "unexpected" || isTakenAway)) return "`svc migrate --again` restores it.";
   // A migration may not change roles.
   if (state === "unexpected" && kind === "member of") return `revoke ${part} from ${object.replace("role ", "")};`;
