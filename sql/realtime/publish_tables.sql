@@ -33,6 +33,14 @@ declare
   tables regclass[] := '{}';
   generated text := 'none';
 begin
+  -- Made by hand. PostgreSQL's own error would name the statement that fails, and not what to do.
+  if exists (select from pg_catalog.pg_publication p where p.pubname = 'svc' and p.puballtables) and wanted <> '[]' then
+    raise exception 'the publication svc is for all tables: svc cannot choose those that realtime follows'
+      using errcode = 'object_not_in_prerequisite_state',
+            hint = 'Drop it, and svc makes its own: drop publication svc. If another subscriber uses it, rename it: '
+                   'alter publication svc rename to ….';
+  end if;
+
   for each in
     select c.oid::regclass as id, c.relname, c.relnamespace::regnamespace as namespace, c.relkind = 'p' as is_partitioned,
            w -> 'identity' = '"full"' as is_full,

@@ -218,6 +218,15 @@ describe("publish_tables", () => {
     await db.sql("drop table public.computed");
   });
 
+  test("says what to do about a publication for all tables that somebody made by hand", async () => {
+    await client.query("begin; drop publication svc; create publication svc for all tables");
+    await expect(publish(client, [{ table: "public.followed", identity: [] }])).rejects.toMatchObject({
+      message: "the publication svc is for all tables: svc cannot choose those that realtime follows",
+      hint: expect.stringContaining("drop publication svc"),
+    });
+    await client.query("rollback");
+  });
+
   test("leaves nothing published when nothing is wanted", async () => {
     await publish(client, []);
     expect(await db.sql("select from pg_publication_tables where pubname = 'svc'")).toEqual([]);
