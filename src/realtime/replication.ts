@@ -35,6 +35,8 @@ const beatsOfSilence = 3;
 
 /** SQLSTATE of a publication that is missing. */
 const undefinedObject = "42704";
+/** SQLSTATE of the warning that version 18 gives instead, before it sends no change. */
+const skippedPublication = "55000";
 
 const waitsForWriters =
   "realtime waits for the end of all transactions that are writing, in any database of the server: " +
@@ -123,6 +125,10 @@ class Reading {
       fail = reject;
       this.client.on("error", reject);
       this.client.on("end", () => reject(new Error("the replication connection ended")));
+      this.client.on("notice", ({ code, message = "", length }) => {
+        if (code !== skippedPublication) return;
+        reject(Object.assign(new pg.DatabaseError(message, length, "error"), { code: undefinedObject }));
+      });
     });
     broken.catch(() => {}); // it may reject before anything awaits it
     await this.client.connect();
