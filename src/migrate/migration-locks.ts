@@ -1,7 +1,8 @@
 /**
  * Runs a migration beside an active service. A change of a table waits for its users, and all later users wait behind
  * it: one forgotten transaction, or a dump, could stop all calls. So a migration waits briefly, releases its locks, and
- * tries again.
+ * tries again. Where calls that use two tables come without a pause, each attempt would end in a deadlock: so the next one locks
+ * the table first that the last one waited for.
  * Next hop: `migrate.ts`, its only caller.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -57,16 +58,19 @@ export async function withLocks<T>(
 ): Promise<T> {
   const { patienceMs = 300_000, lockWaitMs, report } = patience;
   const deadline = performance.now() + patienceMs;
+  const wanted: Wanted[] = [];
   for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
     await client.query("begin");
     await client.query(liftLimits);
     await becomeAlone(client, Math.max(1, Math.ceil(deadline - performance.now())), report);
     try {
-      return await run(() =>
-        client.query(lockWaitMs === undefined ? waitBriefly : `set local lock_timeout = ${Number(lockWaitMs)}`),
-      );
+      return await run(async () => {
+        await client.query(lockWaitMs === undefined ? waitBriefly : `set local lock_timeout = ${Number(lockWaitMs)}`);
+        await lockFirst(client, wanted);
+      });
     } catch (error) {
       if (!isHeldUp(error)) throw error;
+      wanted.unshift(...wantedBy(error));
       await client.query("rollback");
       const holders = await findHolders(client);
       if (performance.now() + pause > deadline) throw heldUp(error as Error, holders, patienceMs);
@@ -110,10 +114,35 @@ async function findMigrator(client: pg.Client): Promise<string> {
 }
 
 /** A lock timeout, or the victim of a deadlock. */
-const isHeldUp = (error: unknown) =>
+const isHeldUp = (error: unknown): error is Error & { cause: pg.DatabaseError } =>
   error instanceof Error &&
   error.cause instanceof pg.DatabaseError &&
   ["55P03", "40P01"].includes(error.cause.code ?? "");
+
+/** What an attempt waited for when a deadlock ended it. */
+interface Wanted {
+  oid: string;
+  /** As `lock table` takes it. */
+  mode: string;
+}
+
+/** Empty where the server reports in another language than English. */
+function wantedBy({ cause }: { cause: pg.DatabaseError }): Wanted[] {
+  const [, lock, oid] = /waits for (\w+)Lock on relation (\d+) of database/.exec(cause.detail ?? "") ?? [];
+  return lock && oid ? [{ oid, mode: lock.replace(/(?<=[a-z])(?=[A-Z])/g, " ") }] : [];
+}
+
+/** Locks these tables while it holds no other ones: a call that uses one of them ends, and others come after the migration. */
+async function lockFirst(client: pg.Client, wanted: readonly Wanted[]): Promise<void> {
+  for (const { oid, mode } of wanted) {
+    const { rows } = await client.query(
+      `select c.oid::regclass as name from pg_catalog.pg_class c
+        where c.oid = $1 and c.relkind in ('r', 'p') and pg_has_role(c.relowner, 'usage')`,
+      [oid],
+    );
+    for (const { name } of rows) await client.query(`lock table ${name} in ${mode} mode`);
+  }
+}
 
 /** Open transactions that hold locks on tables of svc and the application, oldest first. */
 async function findHolders(client: pg.Client): Promise<string> {

@@ -64,6 +64,32 @@ test("gives way to a call that uses two of its tables, the first of which it has
   await answer;
 });
 
+test("comes through while calls that use two of its tables come without a pause", async () => {
+  const call = await db.connect("admin");
+  let isOver = false;
+  const waits = async () =>
+    isOver ||
+    (
+      await db.sql(
+        `select from pg_locks l join pg_stat_activity a using (pid)
+          where not l.granted and a.application_name = 'svc migrate' and l.relation = 'auth.session'::regclass`,
+      )
+    ).length > 0;
+  const calls = async () => {
+    while (!isOver) {
+      await call.query("begin; lock table auth.session in access share mode");
+      await expect.poll(waits, { timeout: 60_000 }).toBe(true);
+      await call.query("select count(*) from auth.account; commit");
+    }
+  };
+  // It has locked auth.account when it waits for auth.session, unless it has learned from its first attempt.
+  const migration = again({ lockWaitMs: 60_000, patienceMs: 10_000 }).finally(() => {
+    isOver = true;
+  });
+  const [applied] = await Promise.all([migration, calls()]);
+  expect(applied).toContain("platform/sql/policies/auth.session.sql");
+});
+
 test("gives up when its time is over, says who is in the way, and has changed nothing", async () => {
   const dump = await db.connect("admin");
   await dump.query("set application_name = 'nightly dump'; begin; lock table auth.session in access share mode");
