@@ -7,6 +7,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { withClient } from "../postgres/with-client.ts";
+import { flatConditions } from "./flat-conditions.ts";
 import { type MigrateOptions, rehearseMigration } from "./migrate.ts";
 import { withScratchDatabase } from "./scratch.ts";
 
@@ -98,10 +99,13 @@ export function compareFacts(expected: readonly Fact[], found: readonly Fact[]):
       return [difference(object, wholeOf(before), wholeOf(now), hasPolicies, { kind: "itself", part: "" })];
     }
     return [...new Set([...before.keys(), ...now.keys()])]
-      .filter((key) => before.get(key)?.definition !== now.get(key)?.definition)
+      .filter((key) => !isSame(before.get(key)?.definition, now.get(key)?.definition))
       .map((key) => difference(object, before.get(key), now.get(key), hasPolicies));
   });
 }
+
+const isSame = (one: string | undefined, other: string | undefined) =>
+  one === other || (one !== undefined && other !== undefined && flatConditions(one) === flatConditions(other));
 
 const keyOf = ({ kind, part }: Pick<Fact, "kind" | "part">) => `${kind} ${part}`;
 /** The fact that an object is there. One of PostgreSQL's own has only facts of other kinds. */
