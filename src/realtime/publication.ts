@@ -6,7 +6,9 @@
 import type pg from "pg";
 import { type FollowedTable, tableName } from "../crud/followed-tables.ts";
 
-export const publicationRemedy = "Run svc migrate --again.";
+/** `svc codegen` writes the file that publishes, so that an application without it has no publication. */
+export const missingRemedy = "Run svc migrate --again; without sql/realtime.sql, first svc codegen.";
+const remedy = "Run svc migrate --again.";
 
 /** Of the tables that can be published, with a mark for those of which every change is. */
 const statement = `
@@ -30,9 +32,9 @@ export async function describePublication(
   const [first] = rows;
   const silent = rows.filter(({ is_told }) => !is_told).map(({ name }) => name);
   if (first && !first.is_made)
-    return `The publication svc is missing: realtime hears of no change.\n  ${publicationRemedy}`;
+    return `The publication svc is missing: realtime hears of no change.\n  ${missingRemedy}`;
   if (first && !first.tells_all)
-    return `The publication svc leaves out kinds of changes: pages keep old rows.\n  ${publicationRemedy}`;
+    return `The publication svc leaves out kinds of changes: pages keep old rows.\n  ${remedy}`;
   if (silent.length === 0) return null;
-  return `The publication svc does not tell all changes of ${silent.join(", ")}: pages keep old rows.\n  ${publicationRemedy}`;
+  return `The publication svc does not tell all changes of ${silent.join(", ")}: pages keep old rows.\n  ${remedy}`;
 }

@@ -12,7 +12,7 @@ import type { Logger } from "pino";
 import { sqlState } from "../postgres/errors.ts";
 import { keepAlive } from "../postgres/silence.ts";
 import { type FrameSink, newPlugin, year2000 } from "./change-decoder.ts";
-import { publicationRemedy } from "./publication.ts";
+import { missingRemedy } from "./publication.ts";
 
 export interface ReaderOptions {
   /** A login with REPLICATION, connected directly: poolers do not pass the protocol on. */
@@ -75,7 +75,7 @@ export class ChangeReader {
         this.#reading = reading;
         await reading.run();
       } catch (error) {
-        const remedy = sqlState(error) === undefinedObject ? ` (${publicationRemedy})` : "";
+        const remedy = sqlState(error) === undefinedObject ? ` (${missingRemedy})` : "";
         if (!signal.aborted) log.warn({ err: error }, `realtime cannot read changes; trying again${remedy}`);
       } finally {
         reading.close();
