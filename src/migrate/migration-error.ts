@@ -55,7 +55,8 @@ function lineOf(text: string, { position, message }: pg.DatabaseError): number {
 const remedies = [
   {
     what: /^function auth\.(uid|jwt|role|email)\(\) does not exist/,
-    remedy: "Supabase has this function. Here, (select svc.current_user_id()) is the caller's id, a text.",
+    remedy:
+      "Supabase has this function. Here, svc.current_user_id() is the caller's id, a text; in policies, write (select svc.current_user_id()).",
   },
   {
     what: /^role "(anon|authenticated|service_role)" does not exist/,

@@ -58,7 +58,7 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     "a function of Supabase",
     "migrations/0009_wrong.sql",
     "create table ok (id text); create policy own on ok using (auth.uid() = id);\n",
-    /function auth.uid\(\) does not exist\n {2}Supabase has this function. Here, \(select svc.current_user_id\(\)\)/,
+    /function auth.uid\(\) does not exist\n {2}Supabase has this function. Here, svc.current_user_id\(\) is the caller's id, a text; in policies, write \(select svc.current_user_id\(\)\)\./,
   ],
   [
     "a role of Supabase",
