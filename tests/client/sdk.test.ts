@@ -1,4 +1,5 @@
 /** The SDK with a real service: signing in, calls, and their results. */
+import { inspect } from "node:util";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { createAuthClient, createSvcClient, mutation, query, SvcError } from "../../client/sdk/src/index.ts";
@@ -112,6 +113,10 @@ describe("a client in token mode", () => {
       [api.add, { at, by: "1" as never }],
     ]);
     await expect(wrong).rejects.toMatchObject({ code: "VALIDATION_FAILED", status: 400, index: 1 });
+    const error: Error = await wrong.catch((reason) => reason);
+    expect(error.message).toBe("The input does not match what this operation takes.");
+    // A terminal prints the stack, and of the path in issues only [Array].
+    expect(inspect({ error })).toMatch(/operation takes\.\n +by: Invalid input/);
     const withFile = client.batch([[api.upload, { note: "x", file: new File(["x"], "x") }]]);
     await expect(withFile).rejects.toThrow("Upload it first, and pass its id.");
   });

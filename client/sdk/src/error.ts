@@ -82,6 +82,11 @@ export class SvcError extends Error {
   constructor(code: SvcErrorCode, message: string, details: SvcErrorDetails = {}) {
     const { status = 0, hint, issues = [], index, requestId, retryAfter, cause } = details;
     super(message, { cause });
+    // Terminals print the stack, and of an issue's path only [Array].
+    const head = [message, ...issues.slice(0, 5).map(described)].join("\n  ");
+    if (issues.length > 0 && this.stack) this.stack = this.stack.replace(message, () => head);
     Object.assign(this, { code, status, hint, issues, index, requestId, retryAfter });
   }
 }
+
+const described = ({ path, message }: Issue) => [...(path.length > 0 ? [path.join(".")] : []), message].join(": ");
