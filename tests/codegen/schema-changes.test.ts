@@ -68,6 +68,13 @@ const changes: Record<string, Change> = {
     rows: kept,
     says: [/-- Fails while a row of public.notes has null there./],
   },
+  "a required column without a default": {
+    from: { schema: { notes: owned() } },
+    to: { schema: { notes: owned({ dueAt: text("dueAt").notNull() }) } },
+    says: [
+      /-- Fails when notes has rows, because they would have null there: give it a default, or fill it\.\n-- To fill it, leave out NOT NULL, and write below: UPDATE "notes" SET "dueAt" = …; ALTER TABLE "notes" ALTER COLUMN "dueAt" SET NOT NULL;\nALTER TABLE "notes" ADD COLUMN "dueAt"/,
+    ],
+  },
   "a type is changed, with a default in its way": {
     from: { schema: { notes: owned({ rank: text("rank").default("7") }) } },
     to: { schema: { notes: owned({ rank: integer("rank").default(8) }) } },

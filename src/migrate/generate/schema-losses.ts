@@ -3,7 +3,14 @@ import type { Snapshot, Table } from "./snapshot.ts";
 
 const name = '(?<table>(?:"[^"]+"\\.)?"[^"]+")';
 
-const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
+interface Rule {
+  pattern: RegExp;
+  note: (match: RegExpExecArray) => string;
+  /** Statements that avoid it. */
+  remedy?: (match: RegExpExecArray) => string;
+}
+
+const rules: Rule[] = [
   { pattern: new RegExp(`^DROP TABLE ${name}`), note: ([, table]) => `Loses the table ${table} and every row in it.` },
   {
     pattern: new RegExp(`^ALTER TABLE ${name} DROP COLUMN (?<part>"[^"]+")`, "i"),
@@ -15,9 +22,12 @@ const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
   },
   { pattern: new RegExp(`^DROP SEQUENCE ${name}`), note: ([, sequence]) => `Loses the current value of ${sequence}.` },
   {
-    pattern: new RegExp(`^ALTER TABLE ${name} ADD COLUMN (?!.*(DEFAULT|GENERATED|serial)).* NOT NULL`),
+    pattern: new RegExp(`^ALTER TABLE ${name} ADD COLUMN ("[^"]+")(?!.*(DEFAULT|GENERATED|serial)).* NOT NULL`),
     note: ([, table]) =>
       `Fails when ${table} has rows, because they would have null there: give it a default, or fill it.`,
+    remedy: ([, table, column]) =>
+      `To fill it, leave out NOT NULL, and write below: UPDATE ${table} SET ${column} = …; ` +
+      `ALTER TABLE ${table} ALTER COLUMN ${column} SET NOT NULL;`,
   },
   {
     pattern: new RegExp(`^ALTER TABLE ${name} ADD CONSTRAINT (?<part>"[^"]+") (UNIQUE|CHECK|FOREIGN KEY)`),
@@ -34,7 +44,7 @@ const rules: { pattern: RegExp; note: (match: RegExpExecArray) => string }[] = [
  * @param after  a constraint that is the same in both is only made again, and a generated column computed again
  */
 export function explainLosses(statement: string, before: Snapshot, after: Snapshot): string {
-  for (const { pattern, note } of rules) {
+  for (const { pattern, note, remedy } of rules) {
     const match = pattern.exec(statement);
     if (!match) continue;
     const { table = "", part = "" } = match.groups ?? {};
@@ -42,7 +52,9 @@ export function explainLosses(statement: string, before: Snapshot, after: Snapsh
     // Only existing tables can lose data or make a statement fail.
     const isKnown = /^drop /i.test(statement) || key in before.tables;
     const isSafe = isMadeAgain(part.slice(1, -1), before.tables[key], after.tables[key]);
-    return isKnown && !isSafe ? `-- ${note(match).replaceAll('"', "")}\n${statement}` : statement;
+    if (!isKnown || isSafe) return statement;
+    const lines = [note(match).replaceAll('"', ""), ...(remedy ? [remedy(match)] : [])];
+    return [...lines.map((line) => `-- ${line}`), statement].join("\n");
   }
   return statement;
 }
