@@ -50,7 +50,7 @@ export function whereToLook(error: unknown, { session }: Caller): unknown {
       ? textIds
       : (brokenRule(error.cause) ??
         refusedRow(error.cause) ??
-        missingGrant(error.cause) ??
+        missingGrant(error.cause, session) ??
         placeOf(sqlState(error.cause) ?? ""));
   return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
 }
@@ -69,15 +69,23 @@ function refusedRow(cause: unknown): string | undefined {
   if (routine !== "ExecWithCheckOptions" || table === undefined) return undefined;
   return (
     `The policies of ${table} do not let this caller write this row, or read it as the call returns it: svc policies ${table} ` +
-    "lists them. The log entry with this requestId has PostgreSQL's reason."
+    "lists them. An insert of a handler sets the owner itself, such as userId: context.auth.requireAuth().user.id. " +
+    "The log entry with this requestId has PostgreSQL's reason."
   );
 }
 
 /** PostgreSQL names the table alone, also where only the privilege for one of its columns is missing. */
-const missingGrant = (cause: unknown) => (fromDatabase(cause)?.routine === "aclcheck_error" ? ungranted : undefined);
-
-const ungranted =
-  "A grant is missing: for what the log entry with this requestId names, or for one of its columns. Migrations of svc grant no update of id, userId and createdAt. svc policies lists the columns.";
+function missingGrant(cause: unknown, session: Caller["session"]): string | undefined {
+  const { routine, message = "" } = fromDatabase(cause) ?? {};
+  if (routine !== "aclcheck_error") return undefined;
+  const [, kind, name = ""] = /^permission denied for (function|table|view) (\w+)$/.exec(message) ?? [];
+  if (kind === "function") {
+    const role = session ? "svc_authenticated" : "svc_anonymous";
+    return `The caller may not run the function ${name}, which a policy or a statement calls. Write beside the function: grant execute on function ${name} to ${role}.`;
+  }
+  const what = kind ? `on the ${kind} ${name}` : "for what the log entry with this requestId names";
+  return `A grant is missing: ${what}, or for one of its columns. Migrations of svc grant no update of id, userId and createdAt. svc policies ${name && `${name} `}lists the columns.`;
+}
 
 const textIds =
   "A policy compares a uuid with this user's id, which is not a uuid. Make the column text. Or set advanced.database.generateId to \"uuid\" in defineAuth's betterAuth: new users then get uuids.";

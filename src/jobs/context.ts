@@ -94,7 +94,12 @@ export class CallScheduler implements ContextScheduler {
     const { internals, requestId } = this.#options;
     this.#refuseInQuery();
     if (!internals.has(name)) {
-      if (typeof name !== "string") throw this.#misuse("The second argument is the name of an internal procedure.");
+      if (typeof name !== "string") {
+        const given = String(Object(name)["~svc"]?.procedure?.name ?? "");
+        throw this.#misuse(
+          `The second argument is the name of an internal procedure, not the procedure. ${didYouMean(given, internals.list())}`,
+        );
+      }
       throw this.#misuse(
         `"${name}" is not an internal procedure registered in defineApi. ${didYouMean(name, internals.list())} ` +
           "Only procedure.internal can be scheduled.",

@@ -37,8 +37,11 @@ test("a write that a policy refuses says, while developing, where to look", asyn
   for (const svc of [developing, serving]) {
     const ann = await svc.signUp("ann");
     const refused = [
-      [await svc.mutate(ann, "announcements.create", { message: "x" }), "svc policies lists the columns"],
-      [await svc.mutate(ann, "test.insert"), "svc policies notes lists them"],
+      [await svc.mutate(ann, "announcements.create", { message: "x" }), "svc policies announcements lists the columns"],
+      [
+        await svc.mutate(ann, "test.insert"),
+        "svc policies notes lists them. An insert of a handler sets the owner itself",
+      ],
     ] as const;
     for (const [{ status, body }, hint] of refused) {
       expect([status, body.code, body.hint]).toEqual([
@@ -94,6 +97,19 @@ test("a grant of fewer columns than callers can write refuses every create and u
     const hint = svc === serving ? undefined : expect.stringContaining("A grant is missing");
     for (const { status, body } of answers) expect([status, body.code, body.hint]).toEqual([403, "FORBIDDEN", hint]);
   }
+});
+
+test("a function of a policy that callers may not run is named while developing, with the grant to write", async () => {
+  await db.sql(`create function unshared() returns boolean language sql as 'select true';
+    revoke execute on function unshared() from public;
+    create policy asks on notes as restrictive for select to svc_authenticated using (unshared())`);
+  for (const svc of [developing, serving]) {
+    const { status, body } = await svc.query(await svc.signUp("ann"), "notes.list", {});
+    const hint =
+      svc === serving ? undefined : expect.stringContaining("grant execute on function unshared to svc_auth");
+    expect([status, body.code, body.hint]).toEqual([403, "FORBIDDEN", hint]);
+  }
+  await db.sql("drop policy asks on notes; drop function unshared()");
 });
 
 test("what unsafeDb refuses says, while developing, why callers are not told", async () => {

@@ -144,7 +144,9 @@ describe("ctx.scheduler", () => {
       expect(body.hint).toContain(`ctx.scheduler: "${name}" is not an internal procedure`); // not in production
     }
     const nameless = await app.mutate(ann, "jobs.run", { name: null });
-    expect(nameless.body.hint).toContain("The second argument is the name of an internal procedure.");
+    expect(nameless.body.hint).toMatch(
+      /The second argument is the name of an internal procedure, not the procedure\. .*jobs\.note/,
+    );
     await expect
       .poll(() => app.logged.join(""))
       .toMatch(/\\"jobs\.notes\\" is not an internal procedure .* Did you mean \\"jobs\.note\\"/);
