@@ -32,6 +32,7 @@ import { argumentTypes, functionName } from "./crud-text.ts";
 import type { CrudOptions } from "./crud-types.ts";
 import { optionsOfView, type ProceduresOf, sourceOf, type TableOf } from "./crud-views.ts";
 import { closedRelation } from "./related-arguments.ts";
+import { noAccessToAuth } from "./relations.ts";
 import { ownerColumns } from "./rls.ts";
 import { scopesOfPolicies } from "./scoped.ts";
 
@@ -102,9 +103,7 @@ function describeCrud(
   if ((options.methods ?? crudOperations).includes("create")) checkNewId(name, id, table);
   if (policies.length === 0 && !view) {
     throw new DefinitionError(`createCrud: table "${name}" declares no policy, so it would deny everybody.`, {
-      hint:
-        "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, orgRls(t.orgId) for rows of an organization, " +
-        'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).',
+      hint: schema === "auth" ? noAccessToAuth : declarePolicies,
     });
   }
   checkNames([schema, name, ...columns.flatMap((column) => [column.name, column.property])]);
@@ -258,3 +257,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
     crud,
   };
 }
+
+const declarePolicies =
+  "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, orgRls(t.orgId) for rows of an organization, " +
+  'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).';

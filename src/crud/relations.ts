@@ -16,6 +16,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition, CrudRelation, IncludeOption, JoinTable, RelationSource } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import { tableConfig } from "../kit/table-config.ts";
 import { byForeignKeys, type Link, namesByForeignKeys, throughTable } from "./foreign-keys.ts";
 
 /** @throws DefinitionError for a name that leads nowhere, to several tables, or to a table without a resource */
@@ -109,8 +110,14 @@ const withoutResource = ({ table, many }: Link) =>
   `no registered resource of "${getTableName(table)}" has ${many ? "list" : "get"}.`;
 
 const resourceHint = ({ table, many }: Link) =>
-  `Register createCrud of "${getTableName(table)}" in defineApi, at least with methods: ["${many ? "list" : "get"}"]: its ` +
-  "columns and allowedFilters are what callers see of the related rows.";
+  tableConfig(table).schema === "auth"
+    ? noAccessToAuth
+    : `Register createCrud of "${getTableName(table)}" in defineApi, at least with methods: ["${many ? "list" : "get"}"]: its ` +
+      "columns and allowedFilters are what callers see of the related rows.";
+
+/** They hold e-mail addresses and hashes of passwords. */
+export const noAccessToAuth =
+  "Requests cannot read tables of the schema auth. To show people, let the column refer to a table of profiles: @svc/core/docs/how-to/user-profiles.md";
 
 function joinTable(
   through: NonNullable<Link["through"]>,

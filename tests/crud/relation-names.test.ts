@@ -1,7 +1,7 @@
 // If this file fails, a name in `include` that leads nowhere is accepted, or its error does not say what is missing; or an
 // application with hundreds of tables takes half a minute to load.
 import { relations } from "drizzle-orm";
-import { foreignKey, integer, pgTable, serial, text, unique } from "drizzle-orm/pg-core";
+import { foreignKey, integer, pgSchema, pgTable, serial, text, unique } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
 
@@ -14,6 +14,13 @@ const books = pgTable(
     shelfId: integer("shelf_id").references(() => shelves.id),
     formerId: integer("former_id").references(() => shelves.id),
   },
+  open,
+);
+/** As in backend/generated/auth-schema.ts. */
+const user = pgSchema("auth").table("user", { id: text("id").primaryKey() });
+const loans = pgTable(
+  "loans",
+  { id: serial("id").primaryKey(), ownerId: text("owner_id").references(() => user.id) },
   open,
 );
 const authors = pgTable("authors", { id: serial("id").primaryKey() }, open);
@@ -55,7 +62,7 @@ const shelvedAuthors = pgTable(
   open,
 );
 const schema = {
-  ...{ shelves, books, authors, bookAuthors, shelvedAuthors, issues, comments },
+  ...{ shelves, books, authors, loans, bookAuthors, shelvedAuthors, issues, comments },
   shelfRelations: relations(shelves, ({ many }) => ({ books: many(books) })),
   bookRelations: relations(books, ({ one }) => ({ kept: one(shelves) })),
 };
@@ -68,6 +75,7 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   ["shelves", "_count", "which is the member for numbers of related rows", "another name"],
   ["shelves", "a b", "cannot be a name", "Use letters"],
   ["shelves", "books", 'as many rows of "books", but not how they refer to "shelves"', "relations(books, ({ one }) => ({ shelves: one(shelves,"],
+  ["loans", "owner", 'no registered resource of "user"', "Requests cannot read tables of the schema auth."],
   ["books", "kept", 'names "kept"', 'Complete relations() of "books"'],
   ["books", { name: "authors", through: bookAuthors }, 'the join table "book_authors" declares no policy', "openRls"],
   ["books", { name: "writers", through: shelvedAuthors }, "has several other foreign keys", '"authors" or "shelves"'],
@@ -84,6 +92,11 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   const define = () => defineApi({ procedures });
   expect(define).toThrow(problem);
   expect(define).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
+});
+
+test("a table of sign-in is no resource, and the error says what to show instead", () => {
+  const hint = expect.stringContaining("a table of profiles: @svc/core/docs/how-to/user-profiles.md");
+  expect(() => createCrud(user as never)).toThrow(expect.objectContaining({ hint }));
 });
 
 test("a foreign key of an organization and an id has the id's name", () => {
