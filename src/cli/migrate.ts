@@ -17,9 +17,19 @@ export const command = adminCommand({
   },
   run: async (cluster, args, config) => {
     let isChanged = false; // also set by dropped or secured objects, which appear in no file
+    let ofPlatform = 0;
+    /** A first run applies hundreds of the platform's functions. */
+    const sayOfPlatform = () => {
+      if (ofPlatform > 0) say(`applied ${ofPlatform} ${ofPlatform === 1 ? "file" : "files"} of platform/sql`);
+      ofPlatform = 0;
+    };
     const report = (line: string) => {
       isChanged ||= !line.startsWith("waiting ");
-      say(line);
+      if (line.startsWith("applied platform/sql/")) ofPlatform++;
+      else {
+        sayOfPlatform();
+        say(line);
+      }
     };
     const applied = await migrate({
       ...targetOf(config, cluster.urls.admin),
@@ -27,7 +37,7 @@ export const command = adminCommand({
       refuseNewer: config.production && !args["allow-older"],
       patienceMs: args.wait * 1000,
       report,
-    });
+    }).finally(sayOfPlatform);
     const said = applied.length > 0 ? [`Applied ${applied.length} files.`] : [];
     conclude({ applied }, ...(isChanged ? said : ["Nothing to do."]));
   },

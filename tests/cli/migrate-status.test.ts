@@ -150,6 +150,14 @@ describe("svc migrate status", () => {
   });
 });
 
+test("svc migrate counts the platform's functions that it applies, and names the application's files", async () => {
+  const { code, out, error } = await migrate(["--again"]);
+  expect(code, out + error).toBe(0);
+  expect(error + out).toMatch(/^applied \d+ files of platform\/sql$/m);
+  expect(error + out).not.toContain("applied platform/sql/");
+  expect(error + out).toContain("applied application/sql/");
+});
+
 describe("svc migrate reset", () => {
   const rows = () => db.sql("select count(*)::int as count from public.guestbook");
 
