@@ -12,6 +12,7 @@ const third = database("platform");
 const fourth = database("platform");
 const fifth = database("platform");
 const old = database("template0");
+const supabase = database("template0");
 let folder: string;
 const svcOf = (db: Database, ...words: string[]) => svcHere(db, folder, words, words[1] === "pull" ? noDatabase : {});
 const svc = (...words: string[]) => svcOf(db, ...words);
@@ -51,7 +52,9 @@ test("policies, and foreign keys to schemas that were not asked for, stay behind
   expect(pulled.text).toContain("Not read, the tables of users. To read them, remove the files that were written, and");
   expect(pulled.text).toContain("run it again with --schema public --schema users.\n");
   expect(pulled.text).toContain("notes_owner on notes, to users.people. Their columns are there.\n");
-  expect(pulled.text).toContain("own on notes. Write yours in backend/schema.ts, beside each table.\n");
+  expect(pulled.text).toContain(
+    "own on notes. Their SQL is in comments of backend/schema.ts. Write yours beside each table.\n",
+  );
 
   const migration = await read("migrations/0001_existing.sql");
   expect(migration).not.toMatch(/policy|ROW LEVEL|notes_owner|\\\w*restrict|^SET (?!LOCAL)/im);
@@ -63,6 +66,39 @@ test("policies, and foreign keys to schemas that were not asked for, stay behind
   await db.sql("insert into notes (body) values ('a'), ('b')");
   expect(await db.sql("select id from notes order by id")).toEqual([{ id: 1 }, { id: 6 }]);
   expect((await svc("migrate", "generate")).text).toContain("Nothing to generate.");
+});
+
+test("of Supabase's database, policies are kept as comments, and what names its schema auth is told", async () => {
+  await supabase.sql(`
+    create schema auth;
+    create table auth.users (id uuid primary key);
+    create function auth.uid() returns uuid language sql stable as 'select null::uuid';
+    create table profiles (id uuid primary key default auth.uid());
+    create function greet() returns trigger language plpgsql security definer as 'begin insert into public.profiles values (new.id); return new; end';
+    create trigger on_sign_up after insert on auth.users for each row execute function greet();
+    create function is_me(one uuid) returns boolean language sql stable as 'select one = auth.uid()';
+    alter table profiles enable row level security;
+    create policy "Everybody reads" on profiles for select using (true);
+    create policy "*/ own" on profiles as restrictive for update using (is_me(id)) with check (
+      id = auth.uid())`);
+  const pulled = await svcOf(db, "db", "pull", supabase.url("admin"));
+  expect(pulled.code, pulled.text).toBe(0);
+  const [wrong = "", ...lines] = (await read("migrations/0001_existing.sql"))
+    .split("\n")
+    .flatMap((line, at) => (line.includes("auth.uid()") ? [String(at + 1)] : []));
+  expect(lines).toHaveLength(1);
+  expect(pulled.text).toContain(
+    `calls functions of Supabase's schema auth, which svc does not have, in the lines ${wrong}; ${lines}.`,
+  );
+  expect(pulled.text).toContain(
+    "tables that were not read: on_sign_up on auth.users, which runs public.greet(). Their",
+  );
+  expect(await read("backend/schema.ts")).toContain(
+    `// Its policies in the old database:
+//   "*/ own" as restrictive for update to public using (is_me(id)) with check ((id = auth.uid()))
+//   "Everybody reads" for select to public using (true)
+export const profiles = pgTable(`,
+  );
 });
 
 test("pgvector, which svc has in its schema extensions, is used from there", async () => {

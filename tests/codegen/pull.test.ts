@@ -199,7 +199,7 @@ test("several schemas, circles and names that collide: the file compiles, and de
     boss_above_fkey: { columnsFrom: ["above"], onDelete: "set null" },
     boss_assistant_fkey: { tableTo: "assistant" },
   });
-  expect(catalog.policies).toEqual(["only_me on boss"]);
+  expect(catalog.policies).toMatchObject([{ schema: "public", table: "boss", name: "only_me" }]);
   expect(stored.tables["public.boss"]?.policies).toEqual({});
 });
 

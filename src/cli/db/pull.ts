@@ -54,7 +54,7 @@ export const command = defineCommand({
       ...(await generateMigration(config, { renames: [], drops: [], baseline: true })),
     ];
     const wrote = [place, name, ...others];
-    conclude({ wrote }, ...wrote.map((one) => `wrote ${one}`), ...advice(catalog, schemas, wrote));
+    conclude({ wrote }, ...wrote.map((one) => `wrote ${one}`), ...advice(catalog, schemas, wrote, migration));
   },
 });
 
@@ -85,7 +85,12 @@ async function read(url: string, schemas: readonly string[]): Promise<{ catalog:
 }
 
 /** What is not in the schema file, and what its author can do about it. */
-function advice(catalog: Catalog, schemas: readonly string[], [place, migration]: readonly string[]): string[] {
+function advice(
+  catalog: Catalog,
+  schemas: readonly string[],
+  [place, migration]: readonly string[],
+  sql: string,
+): string[] {
   const others = catalog.others.filter((name) => !platformSchemas.includes(name));
   const every = [...schemas, ...others].map((name) => `--schema ${/\W/.test(name) ? `"${name}"` : name}`).join(" ");
   const again = `To read them, remove the files that were written, and run it again with ${every}.`;
@@ -97,9 +102,19 @@ function advice(catalog: Catalog, schemas: readonly string[], [place, migration]
     [others, "Not read, the tables of", again],
     [keys, "Left out, foreign keys to tables that were not read:", "Their columns are there."],
     [
-      catalog.policies,
+      catalog.policies.map(({ name, table }) => `${name} on ${table}`),
       "Left out, policies, because they name roles that svc does not use:",
-      `Write yours in ${place}, beside each table.`,
+      `Their SQL is in comments of ${place}. Write yours beside each table.`,
+    ],
+    [
+      catalog.triggers,
+      "Left out, triggers on tables that were not read:",
+      `Their functions are in ${migration}. For a row at each sign-up: @svc/core/docs/how-to/user-profiles.md`,
+    ],
+    [
+      linesOfSupabase(sql),
+      `${migration} calls functions of Supabase's schema auth, which svc does not have, in the lines`,
+      "Here, svc.current_user_id() is the caller's id, a text: @svc/core/docs/how-to/from-supabase.md",
     ],
     [
       catalog.foreignTables,
@@ -117,6 +132,10 @@ function advice(catalog: Catalog, schemas: readonly string[], [place, migration]
     "No caller sees a row until you give its table a policy: @svc/core/docs/how-to/existing-database.md",
   ];
 }
+
+/** PostgreSQL refuses such a default when it is migrated, but such a function only when it is called. */
+const linesOfSupabase = (sql: string) =>
+  sql.split("\n").flatMap((line, at) => (/\bauth\.(uid|jwt|role|email)\(\)/.test(line) ? [`${at + 1}`] : []));
 
 /** A schema may have thousands. */
 const some = (names: readonly string[]) =>

@@ -4,6 +4,7 @@
  * Next hop: `write-schema.ts` writes them as Drizzle's declarations.
  */
 import type pg from "pg";
+import { type LeftBehind, readLeftBehind } from "./left-behind.ts";
 
 /** Numbers are text, as PostgreSQL writes them. */
 export interface SequenceOptions {
@@ -83,13 +84,11 @@ export interface PulledExtension {
   members: string[];
 }
 
-export interface Catalog {
+export interface Catalog extends LeftBehind {
   /** In the schemas that were asked for, and in svc's schema for them; and elsewhere, if these schemas use them. */
   extensions: PulledExtension[];
   enums: { schema: string; name: string; values: string[] }[];
   tables: PulledTable[];
-  /** Of the tables, such as "own on notes": they name the database's own roles and functions, so they do not come along. */
-  policies: string[];
   /** Constraints and indexes that Drizzle cannot declare, such as "notes_body_idx on notes": only the migration has them. */
   undeclared: string[];
   /** Their servers belong to no schema, so that pg_dump leaves these out. */
@@ -113,7 +112,7 @@ export async function readCatalog(client: pg.Client, schemas: readonly string[])
       column.qualifiedDefault = qualified.get(JSON.stringify([schema, name, column.name])) ?? column.default;
     }
   }
-  return row.catalog;
+  return { ...row.catalog, ...(await readLeftBehind(client, schemas)) };
 }
 
 const defaultsText = `
@@ -283,7 +282,6 @@ select jsonb_build_object(
        left join columns c on c.attrelid = r.oid
        left join constraints k on k.conrelid = r.oid
        left join indexes i on i.indrelid = r.oid), '[]'),
-  'policies', array(select p.polname || ' on ' || r.oid::regclass from pg_catalog.pg_policy p join relations r on r.oid = p.polrelid order by 1),
   'undeclared', array(
      select c.relname || ' on ' || r.oid::regclass
        from pg_catalog.pg_index i join relations r on r.oid = i.indrelid join pg_catalog.pg_class c on c.oid = i.indexrelid

@@ -118,7 +118,11 @@ class SchemaFile {
     const returns = looksAhead ? `: ${this.#module.core("PgTableExtraConfigValue", "type")}[]` : "";
     const list = members.map((member) => `    ${member},\n`).join("");
     const extra = members.length > 0 ? `  (t)${returns} => [\n${list}  ],\n` : "";
-    return `export const ${declared.constant} = ${this.#maker(schema, "pgTable", "table")}(${body}${extra});`;
+    const policies = this.#catalog.policies
+      .filter((one) => one.schema === schema && one.table === name)
+      .map((one) => `//   ${JSON.stringify(one.name)} ${one.rule}\n`);
+    const before = policies.length > 0 ? `// Its policies in the old database:\n${policies.join("")}` : "";
+    return `${before}export const ${declared.constant} = ${this.#maker(schema, "pgTable", "table")}(${body}${extra});`;
   }
 
   #placeOf(table: PulledTable, column: PulledColumn) {
