@@ -2,69 +2,36 @@
 // delays those behind it until it ends, or connections are not returned.
 import type { Socket } from "node:net";
 import { setImmediate, setTimeout as sleep } from "node:timers/promises";
-import { pino } from "pino";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { isConnectionLoss } from "../../src/postgres/errors.ts";
 import { type Identity, identityOfUser } from "../../src/postgres/identity.ts";
-import { sendStatement } from "../../src/postgres/packet.ts";
-import { createPool, type OnePool } from "../../src/postgres/pools.ts";
-import { runPacket } from "../../src/postgres/shared-reads.ts";
+import type { OnePool } from "../../src/postgres/pools.ts";
 import { database } from "../support/database.ts";
 import { fc } from "../support/properties.ts";
 import { TcpProxy } from "../support/tcp-proxy.ts";
+import {
+  as,
+  isReturned as isPoolReturned,
+  open as openPool,
+  prepare,
+  type Question,
+  readOn,
+  size,
+  waitForLock,
+} from "./shared-reader.ts";
 
 const db = database();
-const size = 8;
-const limits = { system: 1, auth: 1, waitMs: 60_000, statementTimeoutMs: 60_000, idleInTransactionMs: 60_000 };
-const open = (perCaller = size, url = db.url("request"), connections = size) =>
-  createPool("request", url, { ...limits, request: connections, perCaller }, pino({ level: "silent" }));
+const open = (perCaller = size, url = db.url("request")) => openPool(url, perCaller);
 let all: OnePool;
 beforeAll(async () => {
-  // Callers may not take advisory locks themselves.
-  await db.sql(`
-    create function svc_crud.wait_for_lock() returns text security definer language sql
-      as 'select pg_advisory_xact_lock_shared(35)::text';
-    grant execute on function svc_crud.wait_for_lock to svc_request`);
+  await db.sql(waitForLock);
   all = open();
 });
 afterAll(() => all.close());
 
-const as = (userId: string, holder = userId): Identity => identityOfUser(userId, holder);
-
-/** Who asks, on which backend, what was asked. With `waits` it waits until `unlock`. */
-const text = `
-  select json_build_array(pg_backend_pid(), current_setting('svc.user_id'), $3::text, 1 / $4::int, pg_sleep($5::float)::text,
-    case when $6::bool then svc_crud.wait_for_lock() end)::text
-  from (select set_config('svc.user_id', $1, true) as a, set_config('role', $2, true) as b offset 0) as entered
-  where a is not null and b is not null`;
-
-const usual = { identity: as("ann"), name: "who", question: "?", divisor: 1, seconds: 0, waits: false };
-/** `shares`: whether it may share a connection. (Default: yes) */
-type Question = Partial<typeof usual> & { on?: OnePool; shares?: boolean };
-
-async function read({ on = all, shares = true, ...asked }: Question = {}) {
-  const { identity, name, question, divisor, seconds, waits } = { ...usual, ...asked };
-  const values = [identity.setting, identity.role, question, divisor, String(seconds), String(waits)];
-  const json = await runPacket(on.pool, identity, shares ? [name] : [], (client) =>
-    sendStatement(client, { name, text, values }),
-  );
-  const [backend, user, answered] = JSON.parse(json ?? "");
-  return { backend: backend as number, user: user as string, answered: answered as string };
-}
-
+const read = ({ on = all, ...question }: Question & { on?: OnePool } = {}) => readOn(on, question);
+const isReturned = (on = all) => isPoolReturned(on);
 const backends = (answers: { backend: number }[]) => new Set(answers.map(({ backend }) => backend)).size;
-const isReturned = ({ pool } = all) => pool.idleCount === pool.totalCount && pool.waitingCount === 0;
-
-/** All connections know the statements, and the last answers were quick. */
-async function prepare(on = all, names = ["who"]): Promise<void> {
-  for (const name of names) {
-    const somebody = Array.from({ length: size }, (_, index) => as(`somebody ${index}`));
-    await Promise.all(somebody.map((identity) => read({ on, name, identity, seconds: 0.1, shares: false })));
-    await expect.poll(() => isReturned(on)).toBe(true);
-    await read({ on, name });
-  }
-}
-
 const lock = () => db.sql("select pg_advisory_lock(35)");
 const unlock = () => db.sql("select pg_advisory_unlock_all()");
 /** Backends of this file's database that wait for the lock. */
@@ -77,7 +44,7 @@ const waiting = async () => {
 };
 
 /** A read that waits for the lock, and has a connection. */
-async function slowRead(question: Question = {}) {
+async function slowRead(question: Question & { on?: OnePool } = {}) {
   const before = (await waiting()).length;
   const answer = read({ ...question, waits: true });
   answer.catch(() => {}); // awaited later
@@ -85,7 +52,7 @@ async function slowRead(question: Question = {}) {
   return { answer };
 }
 
-beforeEach(() => prepare());
+beforeEach(() => prepare(all));
 afterEach(unlock);
 
 test("reads of one caller share a connection while they are under way, up to four", async () => {
@@ -184,63 +151,6 @@ test("a caller holds no more connections than its share, and reads behind a slow
   }
 });
 
-/** Three reads of a caller are under way at any moment until `stop`, so its connection never has all of its answers. */
-async function readWithoutPause(on: OnePool) {
-  /** Answers of each loan of the only connection. */
-  let loans: number[] = [];
-  on.pool.on("acquire", () => loans.push(0));
-  const answers = () => loans.reduce((sum, count) => sum + count, 0);
-  for (;;) {
-    loans = [];
-    let isOver = false;
-    const one = async () => {
-      for (; !isOver; loans.push((loans.pop() ?? 0) + 1)) await read({ on, seconds: 0.001 });
-    };
-    const first = one();
-    while (loans.length === 0) await setImmediate();
-    const reading = Promise.all([first, one(), one()]);
-    const stop = async () => {
-      isOver = true;
-      await reading;
-    };
-    await expect.poll(answers, { interval: 5 }).toBeGreaterThan(40);
-    if (loans.length < 4) return { stop, answers, loans: () => loans };
-    await stop(); // the others were too late to join
-  }
-}
-
-test.each<[string, number, Question]>([
-  ["another caller who waits for a connection", 1, { identity: as("bob") }],
-  ["a transaction of their own caller, who waits for its share", 2, { shares: false }],
-])("a connection takes reads after its first answers, and is left to %s", async (_, connections, question) => {
-  const few = open(1, db.url("request"), connections);
-  try {
-    await prepare(few);
-    const reading = await readWithoutPause(few);
-    const before = reading.answers();
-    await read({ on: few, ...question });
-    // One answer says that somebody waits, and four reads may be under way then.
-    expect(reading.answers() - before).toBeLessThanOrEqual(5);
-    await reading.stop();
-    await expect.poll(() => isReturned(few)).toBe(true);
-  } finally {
-    await few.close();
-  }
-});
-
-test("a connection goes back to the pool after a hundred reads, also without a pause", async () => {
-  const one = open(1, db.url("request"), 1);
-  try {
-    await prepare(one);
-    const reading = await readWithoutPause(one);
-    await expect.poll(reading.answers, { interval: 5 }).toBeGreaterThan(400);
-    await reading.stop();
-    expect(Math.max(...reading.loans())).toBeLessThanOrEqual(100);
-  } finally {
-    await one.close();
-  }
-});
-
 test("an error is that of its own read, and nothing of it stays on the connection", async () => {
   let shared = 0;
   for (let round = 0; round < 50; round++) {
@@ -261,7 +171,7 @@ test("an error is that of its own read, and nothing of it stays on the connectio
 test("a backend that is killed fails the reads on it, and its connection is closed once", async () => {
   let lost = 0;
   for (let round = 0; round < 10; round++) {
-    await prepare();
+    await prepare(all);
     await lock();
     const { answer } = await slowRead({ question: "0" });
     const behind = ["1", "2", "3"].map((question) => read({ question }));
