@@ -3,13 +3,14 @@ import { setImmediate as afterInput, setTimeout as sleep } from "node:timers/pro
 import { type RequestHandler, Router } from "express";
 import type pg from "pg";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
+import type { Pools } from "../postgres/pools.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts";
 import { metricsText } from "./shared-metrics.ts";
 
 export interface Readiness {
-  pool: pg.Pool;
+  pools: Pick<Pools, "request" | "system" | "auth">;
   /**
    * The state of change notifications. For information only: without notifications clients poll, and everything else
    * works.
@@ -21,7 +22,8 @@ export interface Readiness {
 
 export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: MetricsAccess): Router {
   const router = Router();
-  const isReachable = createPing(readiness.pool);
+  const { request, system, auth } = readiness.pools;
+  const isReachable = createPing([request, system, auth]);
   const named = (operation: string, handler: RequestHandler): RequestHandler => {
     return (request, response, next) => {
       Object.assign(exchangeOf(response), { operation, isProbe: true });
@@ -63,14 +65,21 @@ const defaultPatience = 2_000;
  * Concurrent probes share one database query: probes are not rate limited, and many could exhaust the requests'
  * connections. While a query has no answer, as from a host that has vanished, no other one is sent.
  *
+ * A pool whose connections are all taken says nothing about the database. If it counted as unreachable, a balancer would take the
+ * busy process out, and the others would get its load.
+ *
+ * @param pools the first that has a connection left is asked
  * @param patience in milliseconds. (Default: 2,000)
  */
-export function createPing(pool: pg.Pool, patience = defaultPatience): () => Promise<boolean> {
+export function createPing(
+  pools: readonly [pg.Pool, ...pg.Pool[]],
+  patience = defaultPatience,
+): () => Promise<boolean> {
   let asking: Promise<boolean> | undefined;
   let deadline = 0;
   return () => {
     if (!asking) deadline = performance.now() + patience;
-    asking ??= ping(pool).finally(() => {
+    asking ??= ping(pools.find(hasRoom) ?? pools[0]).finally(() => {
       asking = undefined;
     });
     const late = sleep(Math.max(0, deadline - performance.now()), undefined, { ref: false });
@@ -78,6 +87,8 @@ export function createPing(pool: pg.Pool, patience = defaultPatience): () => Pro
     return Promise.race([asking, late.then(() => afterInput(false))]);
   };
 }
+
+const hasRoom = (pool: pg.Pool) => pool.idleCount > 0 || pool.totalCount < pool.options.max;
 
 async function ping(pool: pg.Pool): Promise<boolean> {
   try {

@@ -284,7 +284,7 @@ async function openApp(
     ),
     metricsAccess: { token: config.metricsToken, open: !config.production },
     tracing,
-    readiness: { pool: pools.request, realtime: () => realtime.state(), stopping: isStopping },
+    readiness: { pools, realtime: () => realtime.state(), stopping: isStopping },
     openapi: config.openapi.document
       ? {
           reference: config.openapi.reference,

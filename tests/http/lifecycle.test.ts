@@ -189,7 +189,7 @@ test("calls that find no free connection in time are 503 with Retry-After, and s
     });
     expect(answer.headers.get("retry-after")).toBe("1");
   }
-  expect((await busy.fetch("/readyz")).status).toBe(503);
+  expect((await busy.fetch("/readyz")).status).toBe(200); // a balancer would give its load to the others
   doors.open();
   for (const answer of await Promise.all(holding)) expect(answer.status).toBe(200);
   expect((await busy.query(null, "life.reads")).body).toEqual({ json: before + 2 });

@@ -77,7 +77,7 @@ test("readiness, which nobody is refused, asks the database once for all who wan
   let taken = 0;
   pool.on("acquire", () => taken++);
   try {
-    const isReachable = createPing(pool);
+    const isReachable = createPing([pool]);
     const answers = await Promise.all(Array.from({ length: 50 }, () => isReachable()));
     expect([taken, new Set(answers)]).toEqual([1, new Set([true])]);
     expect([await isReachable(), taken]).toEqual([true, 2]);
@@ -86,13 +86,22 @@ test("readiness, which nobody is refused, asks the database once for all who wan
   }
 });
 
+test("readiness says no while none of the pools has a connection for its question", async () => {
+  const pools = [db.pool("request", 1), db.pool("system", 1)] as const;
+  const [request] = await Promise.all(pools.map((pool) => pool.connect()));
+  const isReachable = createPing(pools, 50);
+  expect(await isReachable()).toBe(false);
+  request?.release();
+  await expect.poll(isReachable).toBe(true);
+});
+
 test("readiness counts an answer that came while the process itself was busy", async () => {
   const pool = db.pool("request", 1);
   try {
-    await createPing(pool)(); // connects
+    await createPing([pool])(); // connects
     const busyPing = async () => {
       await new Promise((resolve) => setImmediate(resolve)); // behind it Node looks at timers before it reads
-      const answer = createPing(pool, 50)();
+      const answer = createPing([pool], 50)();
       for (let tick = 0; tick < 5; tick++) await new Promise<void>((resolve) => process.nextTick(resolve));
       execFileSync("sleep", ["0.3"]); // the question is sent, and nothing is read
       return answer;
