@@ -1099,7 +1099,7 @@ comment column error_detail: What operators may learn; not granted to request ro
 comment column user_id: As whom it runs; null: nobody, or the system.
 comment column fence: Counts claims for ever. A worker writes with the number that its claim got.
 comment column attempts: Errors since the last checkpoint.
-comment column claims: Claims since the last checkpoint that ended in no answer: its workers died.
+comment column claims: Claims since the last checkpoint, the present one included; of the others the workers died. 0 while a run is suspended or retried later.
 comment column max_running: How many runs of this name may run at a time; null: any number.
 comment column wake_at: When a waiting run is looked at again at the latest.
 comment policy select_owner: Users read the runs of their own workflows.
