@@ -8679,7 +8679,7 @@ AS $function$
   -- As src/contract/webhook.ts quotes it: always.
   select format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(c.relname, '"', '""')),
          format('e.%I::text', a.attname),
-         format('e.%I = $1::%s', a.attname, format_type(a.atttypid, null))
+         format('e.%I %s $1::%s', a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1)) -- null would be char(1)
     from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     join pg_catalog.pg_index i on i.indrelid = c.oid and i.indisprimary and i.indnkeyatts = 1
@@ -8702,6 +8702,28 @@ AS $function$
 $function$
 execute: svc_system
 comment: Enqueues a call of an internal procedure as the system, at a time or after a delay; returns the job's id. Definer: svc_system may not notify the queue.
+
+-- function svc_private.equality(oid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.equality(type oid)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  -- Types without operators of their own use those of others: varchar, enums, arrays, composite types.
+  select coalesce((
+    select format('operator(%I.%s)', n.nspname, o.oprname)
+      from pg_catalog.pg_type t
+      join pg_catalog.pg_opclass c on c.opcintype = case t.typtype when 'd' then t.typbasetype else t.oid end and c.opcdefault
+      join pg_catalog.pg_am m on m.oid = c.opcmethod and m.amname = 'btree'
+      join pg_catalog.pg_amop a on a.amopfamily = c.opcfamily and a.amopstrategy = 3
+       and a.amoplefttype = c.opcintype and a.amoprighttype = c.opcintype
+      join pg_catalog.pg_operator o on o.oid = a.amopopr
+      join pg_catalog.pg_namespace n on n.oid = o.oprnamespace
+     where t.oid = equality.type), 'operator(pg_catalog.=)')
+$function$
+execute: svc_reader_authenticated, svc_system
+comment: The operator by which values of a type are equal, as SQL.
 
 -- function svc_private.expire_uploads(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.expire_uploads(most integer)
@@ -9030,15 +9052,16 @@ CREATE OR REPLACE FUNCTION svc_private.find_endpoint(source text, endpoint text)
 AS $function$
 declare
   key name;
+  equals text;
   type text;
 begin
-  select a.attname, format_type(a.atttypid, null) into key, type
+  select a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1) into key, equals, type -- null would be char(1)
     from pg_catalog.pg_index i
     join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
    where i.indrelid = to_regclass(source) and i.indisprimary;
   if found then
     return query execute format(
-      'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I = $1::%s', source, key, type) using endpoint;
+      'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I %s $1::%s', source, key, equals, type) using endpoint;
   end if;
 exception when undefined_column or datatype_mismatch or data_exception then
   return; -- the table has become another one
@@ -9513,7 +9536,7 @@ CREATE OR REPLACE FUNCTION svc_private.history_target(relation regclass)
  SET search_path TO ''
 AS $function$
   select t.id,
-         string_agg(format('t.%I = %s::%s', a.attname,
+         string_agg(format('t.%I %s %s::%s', a.attname, svc_private.equality(a.atttypid),
            case cardinality(t.keys) when 1 then '$1' else format('($1::jsonb ->> %s)', k.place - 1) end,
            pg_catalog.format_type(a.atttypid, -1)), ' and ' order by k.place),
          format('svc_private.history_key(jsonb_build_object(%s), %L)',
@@ -10234,17 +10257,18 @@ CREATE OR REPLACE FUNCTION svc_private.is_owned_by(webhook text, source text, en
 AS $function$
 declare
   key name;
+  equals text;
   type text;
   owner_column text;
   owned boolean;
 begin
   select w.declared #>> '{endpoints,owner}' into owner_column
     from svc_private.list_webhooks() w where w.name = is_owned_by.webhook limit 1;
-  select a.attname, format_type(a.atttypid, null) into key, type
+  select a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1) into key, equals, type -- null would be char(1)
     from pg_catalog.pg_index i
     join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
    where i.indrelid = to_regclass(source) and i.indisprimary;
-  execute format('select e.%I::text = $2 from %s as e where e.%I = $1::%s', owner_column, source, key, type)
+  execute format('select e.%I::text = $2 from %s as e where e.%I %s $1::%s', owner_column, source, key, equals, type)
     into owned using endpoint, owner;
   return coalesce(owned, false);
 exception when undefined_column or undefined_table or datatype_mismatch or data_exception or null_value_not_allowed then

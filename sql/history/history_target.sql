@@ -14,7 +14,7 @@ security definer
 set search_path = ''
 as $$
   select t.id,
-         string_agg(format('t.%I = %s::%s', a.attname,
+         string_agg(format('t.%I %s %s::%s', a.attname, svc_private.equality(a.atttypid),
            case cardinality(t.keys) when 1 then '$1' else format('($1::jsonb ->> %s)', k.place - 1) end,
            pg_catalog.format_type(a.atttypid, -1)), ' and ' order by k.place),
          format('svc_private.history_key(jsonb_build_object(%s), %L)',

@@ -10,7 +10,7 @@ as $$
   -- As src/contract/webhook.ts quotes it: always.
   select format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(c.relname, '"', '""')),
          format('e.%I::text', a.attname),
-         format('e.%I = $1::%s', a.attname, format_type(a.atttypid, null))
+         format('e.%I %s $1::%s', a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1)) -- null would be char(1)
     from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     join pg_catalog.pg_index i on i.indrelid = c.oid and i.indisprimary and i.indnkeyatts = 1

@@ -9,15 +9,16 @@ set search_path = ''
 as $$
 declare
   key name;
+  equals text;
   type text;
 begin
-  select a.attname, format_type(a.atttypid, null) into key, type
+  select a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1) into key, equals, type -- null would be char(1)
     from pg_catalog.pg_index i
     join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
    where i.indrelid = to_regclass(source) and i.indisprimary;
   if found then
     return query execute format(
-      'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I = $1::%s', source, key, type) using endpoint;
+      'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I %s $1::%s', source, key, equals, type) using endpoint;
   end if;
 exception when undefined_column or datatype_mismatch or data_exception then
   return; -- the table has become another one

@@ -1,0 +1,26 @@
+-- The operator by which values of a type are equal, for SQL of functions without a search path: that of a type of an extension,
+-- such as ltree, is in the schema of the extension. Without it an index over citext would not be used either. Part of
+-- svc_private.history_target(), svc_private.endpoint_key(), svc_private.find_endpoint() and svc_private.is_owned_by().
+
+create or replace function svc_private.equality(type oid)
+returns text
+language sql
+stable
+set search_path = ''
+as $$
+  -- Types without operators of their own use those of others: varchar, enums, arrays, composite types.
+  select coalesce((
+    select format('operator(%I.%s)', n.nspname, o.oprname)
+      from pg_catalog.pg_type t
+      join pg_catalog.pg_opclass c on c.opcintype = case t.typtype when 'd' then t.typbasetype else t.oid end and c.opcdefault
+      join pg_catalog.pg_am m on m.oid = c.opcmethod and m.amname = 'btree'
+      join pg_catalog.pg_amop a on a.amopfamily = c.opcfamily and a.amopstrategy = 3
+       and a.amoplefttype = c.opcintype and a.amoprighttype = c.opcintype
+      join pg_catalog.pg_operator o on o.oid = a.amopopr
+      join pg_catalog.pg_namespace n on n.oid = o.oprnamespace
+     where t.oid = equality.type), 'operator(pg_catalog.=)')
+$$;
+
+comment on function svc_private.equality(oid) is 'The operator by which values of a type are equal, as SQL.';
+
+grant execute on function svc_private.equality(oid) to svc_reader_authenticated;
