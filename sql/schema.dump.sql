@@ -7424,6 +7424,18 @@ $function$
 execute: svc_system
 comment: When the database was backed up last, and when a backup was restored on trial.
 
+-- function svc_private.begin_of(text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.begin_of(name text, bytes integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+  select left(name, n) from generate_series(bytes, 0, -1) as n where octet_length(left(name, n)) <= bytes limit 1
+$function$
+execute: svc_system
+comment: The beginning of a name that has at most so many bytes.
+
 -- function svc_private.begin_wait(uuid,bigint,text,text,text,interval): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.begin_wait(run_id uuid, held bigint, place text, what text, event text, patience interval)
  RETURNS json
@@ -11355,12 +11367,12 @@ begin
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
-      index_name := left(each.relname, 50) || '_identity';
+      index_name := svc_private.begin_of(left(each.relname, 50), 54) || '_identity';
       if exists (
         select from pg_catalog.pg_class c left join pg_catalog.pg_index i on i.indexrelid = c.oid
          where c.relnamespace = each.namespace and c.relname = index_name and i.indrelid is distinct from each.id
       ) then -- of another table, whose long name begins like this one's
-        index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
+        index_name := svc_private.begin_of(left(each.relname, 41), 45) || '_' || left(md5(each.relname), 8) || '_identity';
       end if;
       -- A key of the table over these columns, such as one of owner and team: an index beside it slows down writes. Else
       -- the index in force, else a new one.

@@ -56,12 +56,12 @@ begin
       select from pg_catalog.pg_attribute a
        where a.attrelid = each.id and a.attname = any (each.identity) and not a.attnotnull
     ) then
-      index_name := left(each.relname, 50) || '_identity';
+      index_name := svc_private.begin_of(left(each.relname, 50), 54) || '_identity';
       if exists (
         select from pg_catalog.pg_class c left join pg_catalog.pg_index i on i.indexrelid = c.oid
          where c.relnamespace = each.namespace and c.relname = index_name and i.indrelid is distinct from each.id
       ) then -- of another table, whose long name begins like this one's
-        index_name := left(each.relname, 41) || '_' || left(md5(each.relname), 8) || '_identity';
+        index_name := svc_private.begin_of(left(each.relname, 41), 45) || '_' || left(md5(each.relname), 8) || '_identity';
       end if;
       -- A key of the table over these columns, such as one of owner and team: an index beside it slows down writes. Else
       -- the index in force, else a new one.

@@ -168,6 +168,18 @@ describe("publish_tables", () => {
     await db.sql("drop table public.later");
   });
 
+  test("names an index after a table whose name has more bytes than letters, and after another that begins so", async () => {
+    const names = ["월별고객사주문내역및반품요청처리결과요약표", "월별고객사주문내역및반품요청처리결과요약본"]; // 63 bytes
+    for (const name of names) await db.sql(`create table public.${name} (id integer primary key, owner text not null)`);
+    const wanted = names.map((name) => ({ table: `public.${name}`, identity: ["id", "owner"] }));
+    for (let round = 0; round < 2; round++) {
+      await publish(client, wanted);
+      for (const { table } of wanted) expect(await identity(table)).toEqual([{ kind: "i", columns: ["id", "owner"] }]);
+    }
+    expect(await db.sql("select from pg_class where relname ~ '^월별.*_identity$'")).toHaveLength(2);
+    for (const name of names) await db.sql(`drop table public.${name}`);
+  });
+
   test("takes a partitioned table under its own name, with the identity on its partitions", async () => {
     const wanted = [
       { table: "public.parted", identity: ["id", "owner"] },
