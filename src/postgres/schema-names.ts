@@ -39,21 +39,27 @@ export function qualified(key: string): string {
 /** A snapshot's key for people: without the default schema `public`. */
 export const short = (key: string): string => key.replace(/^public\./, "");
 
+/** In bytes. */
 const longest = 63;
+
+/** The letters of a name that fit so many bytes. */
+export const beginOf = (name: string, bytes: number): string =>
+  new TextDecoder().decode(Buffer.from(name).subarray(0, bytes), { stream: true });
 
 /**
  * The name that PostgreSQL derives for a table's sequence or constraint: `tasks_id_seq`, `tasks_pkey`. If the name is
- * too long, it shortens the longer part first. (This code assumes one byte per letter.) Source: makeObjectName(),
+ * too long, it shortens the longer part first. Source: makeObjectName(),
  * https://github.com/postgres/postgres/blob/master/src/backend/commands/indexcmds.c
  */
 export function derivedName(table: string, column: string | null, label: string): string {
-  const room = longest - label.length - (column === null ? 1 : 2);
-  let [first, second] = [table, column ?? ""];
-  while (first.length + second.length > room) {
-    if (first.length > second.length) first = first.slice(0, -1);
-    else second = second.slice(0, -1);
+  const room = longest - Buffer.byteLength(label) - (column === null ? 1 : 2);
+  let [first, second] = [Buffer.byteLength(table), Buffer.byteLength(column ?? "")];
+  while (first + second > room) {
+    if (first > second) first--;
+    else second--;
   }
-  return column === null ? `${first}_${label}` : `${first}_${second}_${label}`;
+  const parts = column === null ? [beginOf(table, first)] : [beginOf(table, first), beginOf(column, second)];
+  return [...parts, label].join("_");
 }
 
 /** Whether an expression may mention a name: false positives are possible, false negatives are not. */

@@ -3,7 +3,7 @@
  * But PostgreSQL cannot remove a value, nor use a new one in the transaction that adds it, and all migrations run in
  * one transaction. In these cases the type is recreated and its columns are converted.
  */
-import { literal, qualified, quote, short } from "../../postgres/schema-names.ts";
+import { beginOf, literal, qualified, quote, short } from "../../postgres/schema-names.ts";
 import { stateOf } from "./schema-columns.ts";
 import type { Column, ColumnRef, Enum, Snapshot } from "./snapshot.ts";
 
@@ -66,7 +66,7 @@ function rebuild(
   columns: { key: string; column: Column }[],
   to: Snapshot,
 ): string[] {
-  const replaced = `${old.name.slice(0, 58)}__old`;
+  const replaced = `${beginOf(old.name, 58)}__old`;
   const gone = old.values.filter((value) => !wanted.values.includes(value));
   const warning = `-- Takes ${gone.map(literal).join(", ")} away from ${short(key)}. Fails while a row holds it.\n`;
   const convert = columns.flatMap(({ key: table, column }) => {
