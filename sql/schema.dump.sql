@@ -9647,6 +9647,9 @@ CREATE OR REPLACE FUNCTION svc_private.index_rows()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
  SET gin_pending_list_limit TO '256kB'
 AS $function$
 declare
@@ -9703,6 +9706,9 @@ CREATE OR REPLACE FUNCTION svc_private.index_rows_together()
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
  SET gin_pending_list_limit TO '256kB'
 AS $function$
 declare
@@ -13358,6 +13364,9 @@ CREATE OR REPLACE FUNCTION svc_private.select_matches(target text, fields text[]
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'public', 'extensions', 'pg_temp'
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
 AS $function$
 #variable_conflict use_column
 declare

@@ -29,6 +29,9 @@ returns table (id text, score double precision)
 language plpgsql
 stable
 set search_path = pg_catalog, public, extensions, pg_temp
+set datestyle = 'ISO'  -- the index has keys as text in this form: svc_private.index_rows()
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
 as $$
 #variable_conflict use_column
 declare
