@@ -14120,6 +14120,11 @@ CREATE OR REPLACE FUNCTION svc_private.studio_history_key(one_table text, key te
  STABLE SECURITY DEFINER
  SET search_path TO ''
  SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET extra_float_digits TO '1'
+ SET quote_all_identifiers TO 'off'
 AS $function$
 declare
   target record;

@@ -7,7 +7,12 @@ language plpgsql
 stable
 security definer
 set search_path = ''
-set timezone = 'UTC'  -- as in svc_private.note_change(): a key may be a time
+set timezone = 'UTC'  -- these are those of svc_private.note_change()
+set datestyle = 'ISO'
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
+set extra_float_digits = 1
+set quote_all_identifiers = off
 as $$
 declare
   target record;

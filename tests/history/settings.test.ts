@@ -48,6 +48,8 @@ test("the settings of a session change neither what is written nor what is found
   const expected = await write(usual);
   expect(expected[0]).toMatchObject({ row_id: "\\x61ff", changed: { span: [null, "-1 days -02:03:04"] } });
   expect(await found(other)).toEqual(await found(usual));
+  const ofStudio = await other.query("select svc_private.studio_history_key($1, array['\\x61ff']) as key", [table]);
+  expect(ofStudio.rows).toEqual([{ key: "\\x61ff" }]);
   await usual.query(`delete from ${table}`);
   expect(await write(other)).toEqual(expected);
   expect(await found(usual)).toHaveLength(1);
