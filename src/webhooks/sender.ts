@@ -4,6 +4,7 @@
  * are looked for every two seconds.
  * Next hop: `sql/webhooks/claim_deliveries.sql`, `post.ts`, `sql/webhooks/end_delivery.sql`.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { EffectiveConfig } from "../config/config.ts";
@@ -14,8 +15,10 @@ import { readSecrets, signatureHeaders } from "./signature.ts";
 
 /** Requests at a time, of one worker. */
 const most = 50;
-/** Of an endpoint: longer than the longest request (`webhooks.timeoutMs`). */
-const lease = "1 minute";
+/** In milliseconds, of an endpoint: longer than the longest request (`webhooks.timeoutMs`). */
+const lease = 60_000;
+/** In milliseconds, between tries to store the end of a delivery. */
+const storeAgainAfter = 500;
 /** In milliseconds. */
 const lookEvery = 2_000;
 
@@ -55,15 +58,16 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
   const sending = new Set<Promise<void>>();
   let claiming: Promise<void> | undefined;
   let isWoken = false;
-  let isClosed = false;
+  const closing = new AbortController();
+  const { signal } = closing;
   /** Consecutive failures are logged once. */
   let isAway = false;
 
   async function claim(): Promise<void> {
-    while (isWoken && !isClosed && sending.size < most) {
+    while (isWoken && !signal.aborted && sending.size < most) {
       isWoken = false;
       const text = "select * from svc_private.claim_deliveries($1, $2)";
-      const { rows } = await pool.query<Claimed>(text, [most - sending.size, lease]);
+      const { rows } = await pool.query<Claimed>(text, [most - sending.size, `${lease} milliseconds`]);
       isAway = false;
       for (const one of rows) {
         const sent: Promise<void> = send(one).finally(() => {
@@ -86,7 +90,7 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
       })
       .finally(() => {
         claiming = undefined;
-        if (isWoken && !isClosed) wake();
+        if (isWoken && !signal.aborted) wake();
       });
   }
 
@@ -95,14 +99,20 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
     const { status, error, waitMs } = await attempt(one);
     const ms = Math.round(performance.now() - began);
     const told = { webhook: one.webhook, delivery: one.id, endpoint: one.endpoint, attempt: one.attempt, status, ms };
-    try {
-      const text = "select svc_private.end_delivery($1, $2, $3, $4, $5) as state";
-      const { rows } = await pool.query<{ state: string | null }>(text, [one.id, one.attempt, status, error, waitMs]);
-      if (!error) log.info(told, "webhook sent");
-      else if (rows[0]?.state === "dead") log.error({ ...told, reason: error }, isDead);
-      else log.warn({ ...told, reason: error }, "webhook failed");
-    } catch (err) {
-      log.warn({ ...told, err }, "the end of a delivery could not be stored; it is sent again");
+    // Until it is stored, its endpoint gets nothing: so it is tried again, as after a restart of the database.
+    for (;;) {
+      try {
+        const text = "select svc_private.end_delivery($1, $2, $3, $4, $5) as state";
+        const { rows } = await pool.query<{ state: string | null }>(text, [one.id, one.attempt, status, error, waitMs]);
+        if (!error) log.info(told, "webhook sent");
+        else if (rows[0]?.state === "dead") log.error({ ...told, reason: error }, isDead);
+        else log.warn({ ...told, reason: error }, "webhook failed");
+        return;
+      } catch (err) {
+        const isOver = signal.aborted || performance.now() - began > lease;
+        if (isOver) return log.warn({ ...told, err }, "the end of a delivery could not be stored; it is sent again");
+        await sleep(storeAgainAfter, undefined, { signal }).catch(() => {});
+      }
     }
   }
 
@@ -143,7 +153,7 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
       } while (sending.size > 0 || claiming);
     },
     async close() {
-      isClosed = true;
+      closing.abort();
       clearInterval(timer);
       await claiming;
       await Promise.all(sending);
