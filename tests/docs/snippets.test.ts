@@ -28,6 +28,7 @@ const applications = [
     "chat",
     "direct-messages",
     "existing-database",
+    "from-convex",
     "from-prisma",
     "from-supabase",
     "guests",
