@@ -1,6 +1,7 @@
 /**
  * Removes bytes without a row: their transaction rolled back, their process died, or the bytes were not removed with
- * the row. Run by a job; safe to run anywhere, at any time and concurrently.
+ * the row. Removes expired uploads, too. Run by a job; safe to run anywhere, at any time and concurrently.
+ * Next hop: `sql/storage/expire_uploads.sql`; `workers/tasks/sweep-storage.ts` is the job.
  */
 import { isUuid } from "../kit/uuid.ts";
 import { unlimited } from "../postgres/silence.ts";

@@ -1,5 +1,5 @@
 /**
- * Signatures by Standard Webhooks, version 1: https://github.com/standard-webhooks/standard-webhooks
+ * The signatures of webhooks that svc sends. By Standard Webhooks, version 1: https://github.com/standard-webhooks/standard-webhooks
  */
 import { createHmac } from "node:crypto";
 
