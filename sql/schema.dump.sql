@@ -1923,6 +1923,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: TRUNCATE, REFERENCES or TRIGGER for the request roles.
 
+-- view svc_private.lint_uncallable_policy_function: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text collate "C"
+column problem: text
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Policies that call a function that a role of theirs may not execute, which PostgreSQL refuses.
+
 -- view svc_private.lint_unchecked_update: owner svc_owner
 column severity: text
 column catalog: regclass

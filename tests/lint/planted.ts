@@ -152,6 +152,15 @@ const others: Planted[] = [
     undo: "drop extension pg_stat_statements",
   },
   {
+    rule: "uncallable_policy_function",
+    plant: `create function lab.is_mine(id int) returns boolean language sql stable as 'select id > 0';
+      revoke execute on function lab.is_mine from public;
+      create table lab.t (id int primary key); alter table lab.t enable row level security;
+      grant select on lab.t to svc_authenticated;
+      create policy own on lab.t for select to svc_authenticated using (lab.is_mine(id))`,
+    undo: "drop table lab.t; drop function lab.is_mine",
+  },
+  {
     rule: "unreadable_table_in_policy",
     plant: `create table lab.staff (id text primary key); alter table lab.staff enable row level security;
       create policy own on lab.staff for select to svc_authenticated using (id = (select svc.current_user_id()));
