@@ -47,7 +47,9 @@ export function explain(thrown: unknown, cwd: string): string {
   if (explained.some((kind) => thrown instanceof kind)) {
     return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
   }
-  if (place) return [place, callersIn(stack, cwd), circleIn(place, message, cwd)].filter(Boolean).join("\n");
+  if (place) {
+    return [place, callersIn(stack, cwd), circleIn(place, message, cwd), otherForm(message)].filter(Boolean).join("\n");
+  }
   return (
     deniedBySystem(thrown) ?? describeStoreError(thrown) ?? endedByServer(thrown) ?? (stack || `${name}: ${message}`)
   ); // errors of better-auth have an empty stack
@@ -101,6 +103,18 @@ function circleIn(place: string, message: string, cwd: string): string {
   const [, from] = new RegExp(`import [^;]*\\b${name}\\b[^;]*from ["']([^"']+)["']`).exec(text) ?? [];
   if (from === undefined) return "";
   return `  ${name} comes from ${from}, which imports this file, itself or through others. Move what both need into a third file, or use it inside a function.`;
+}
+
+/** Calls that other backends have, and svc has not. */
+function otherForm(message: string): string {
+  const [, called = ""] = /^(.+) is not a function$/.exec(message) ?? [];
+  if (/(^|\.)(query|mutation|internal)$/.test(called)) {
+    return `  ${called} is built in steps: ${called}.input(v.object({ … })).handler(async ({ context, input }) => …).`;
+  }
+  if (/^v\.\w+$/.test(called)) {
+    return "  v of svc has string, number, boolean, file, optional, array, object and any. For others take a schema of zod, valibot or arktype, also inside v.object.";
+  }
+  return "";
 }
 
 /** A stack with the application's frames alone, and without the first of them, which is the place. */

@@ -34,6 +34,16 @@ describe("in the definitions", () => {
       ["backend/index.ts:1", "an object `as const`"],
     ],
     [
+      "a procedure as a call",
+      { "backend/index.ts": `${procedure}export default procedure.query({ args: {}, handler: () => 1 });` },
+      ["backend/index.ts:3:26", "procedure.query.input(v.object({ … })).handler(async ({ context, input }) => …)"],
+    ],
+    [
+      "a validator that v does not have",
+      { "backend/index.ts": `import { v } from "@svc/core";\nexport default v.object({ a: v.null() });` },
+      ["backend/index.ts:2:36", "For others take a schema of zod, valibot or arktype, also inside v.object."],
+    ],
+    [
       "createSvc without a schema",
       {
         "backend/runtime.ts": `import { createSvc } from "@svc/core";
