@@ -25,6 +25,7 @@ export const long = [
   "testing/ask-docs",
   // applications that move, or are made by several commands or programs; the largest pages
   "docs/existing-database",
+  "docs/from-convex",
   "docs/from-prisma",
   "docs/knowledge-base",
   "docs/appointments",

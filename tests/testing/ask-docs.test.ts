@@ -65,6 +65,7 @@ const questions: [question: string, ...pages: string[]][] = [
   ["scale to more servers", "how-to/scale", "how-to/questions"],
   ["move from Prisma", "how-to/from-prisma"],
   ["migrate from Supabase", "how-to/from-supabase"],
+  ["move from Convex", "how-to/from-convex"],
   ["OpenAPI specification", "reference/openapi", "how-to/generate-a-client"],
   ["GraphQL query", "how-to/graphql", "reference/graphql"],
   ["optimistic update", "reference/react"],
