@@ -1,6 +1,9 @@
 // If this file fails, users who move from Supabase by docs/how-to/from-supabase.md lose their rows or cannot sign in.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { hash } from "bcryptjs";
 import { expect, test } from "vitest";
+import { root } from "../support/global-setup.ts";
 import { documented } from "./documented.ts";
 import { commandsOf } from "./shell.ts";
 
@@ -50,4 +53,21 @@ test("users keep their ids, passwords, Google accounts and rows", async () => {
     { email: "bob@example.com", name: "bob" },
   ]);
   expect((await person("cleo")).token).toEqual(expect.any(String));
+});
+
+test("the statement of the page keeps a trigger from making profiles while users are read", async () => {
+  const [, disable = ""] = /`(alter table auth\."user" disable trigger create_profile;)`/.exec(
+    await readFile(join(root, page), "utf8"),
+  ) as RegExpExecArray;
+  await db.sql(`create table public.profiles (id text primary key);
+    create function public.create_profile() returns trigger language plpgsql security definer set search_path = '' as
+      'begin insert into public.profiles values (new.id); return null; end';
+    create trigger create_profile after insert on auth."user" for each row execute function public.create_profile()`);
+  const move = (id: string) =>
+    db.sql(`insert into auth."user" (id, name, email) values ($1, $1, $1 || '@example.com')`, [id]);
+  await db.sql(disable);
+  await move("moved");
+  await db.sql(disable.replace("disable", "enable"));
+  await move("new");
+  expect(await db.sql("select id from public.profiles")).toEqual([{ id: "new" }]);
 });
