@@ -81,7 +81,7 @@ function missingGrant(cause: unknown, session: Caller["session"]): string | unde
   const [, kind, name = ""] = /^permission denied for (function|table|view) (\w+)$/.exec(message) ?? [];
   if (kind === "function") {
     const role = session ? "svc_authenticated" : "svc_anonymous";
-    return `The caller may not run the function ${name}, which a policy or a statement calls. Write beside the function: grant execute on function ${name} to ${role}.`;
+    return `The caller may not run the function ${name}, which a policy or a statement calls. If it is a function of the application, write beside it: grant execute on function ${name} to ${role}.`;
   }
   const what = kind ? `on the ${kind} ${name}` : "for what the log entry with this requestId names";
   return `A grant is missing: ${what}, or for one of its columns. Migrations of svc grant no update of id, userId and createdAt. svc policies ${name && `${name} `}lists the columns.`;
