@@ -82,8 +82,9 @@ test("comes through while calls that use two of its tables come without a pause"
       await call.query("select count(*) from auth.account; commit");
     }
   };
-  // It has locked auth.account when it waits for auth.session, unless it has learned from its first attempt.
-  const migration = again({ lockWaitMs: 60_000, patienceMs: 10_000 }).finally(() => {
+  // It has locked auth.account when it waits for auth.session, unless it has learned from its first attempt. Migrations of other
+  // tests lock the same roles, so it may need more than two.
+  const migration = again({ lockWaitMs: 60_000, patienceMs: 60_000 }).finally(() => {
     isOver = true;
   });
   const [applied] = await Promise.all([migration, calls()]);
