@@ -95,3 +95,15 @@ test("a generated list that is too large is refused, and a page with fewer rows 
   const page = await svc.query(bob, "notes.list", { limit: 2 });
   expect(page.body.json.data.map(({ title }: { title: string }) => title.length)).toEqual([size, size]);
 });
+
+test("of reads that share a connection, only the one whose row is too large is refused", async () => {
+  const cem = await svc.signUp("cem");
+  await db.sql("insert into notes (user_id, title) select $1, repeat('x', 1000) from generate_series(1, 70)", [cem.id]);
+  const page = (limit: number) => svc.query(cem, "notes.list", { limit });
+  for (let round = 0; round < 30; round++) {
+    await Promise.all([page(1), page(1)]); // its statement is prepared, and was quick
+    const answers = await Promise.all([2, 70, 3, 4, 5].map(page));
+    const rows = answers.map(({ status, body }) => (status === 200 ? body.json.data.length : body.code));
+    expect(rows).toEqual([2, "BAD_REQUEST", 3, 4, 5]);
+  }
+});
