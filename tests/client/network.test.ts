@@ -116,6 +116,7 @@ describe("what answers, and is not the service", () => {
     [200, '{"json":1,"meta":[[1,"x"]]}', "INVALID_ANSWER"],
     [200, '{"json":{},"meta":[[3,"__proto__","polluted"]]}', "INVALID_ANSWER"],
     [404, "not found", "INVALID_ANSWER"],
+    [400, '{"code":"TEAPOT","error":"","issues":[{"message":"no"},null,{"path":"a.b"},{"path":[{}]}]}', "TEAPOT"],
     [502, "<html>Bad Gateway</html>", "UNAVAILABLE"],
     [504, "", "UNAVAILABLE"],
   ])("%i %s is the error %s", async (status, body, code) => {
@@ -124,6 +125,12 @@ describe("what answers, and is not the service", () => {
     expect(error).toBeInstanceOf(SvcError);
     expect(error).toMatchObject({ code, status });
     expect({}).not.toHaveProperty("polluted");
+  });
+
+  test("the stack names what is wrong behind its message, whatever both are", () => {
+    const issue = { path: ["list", 0], message: "x".repeat(10_000) };
+    const { stack = "" } = new SvcError("TEAPOT", "r", { issues: [issue, { path: [], message: "$&" }] });
+    expect(stack).toMatch(/^SvcError: r\n {2}list\.0: x{50,1000}\n {2}\$&\n {4}at /);
   });
 
   test("a busy service is asked again when it says", async () => {

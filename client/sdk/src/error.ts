@@ -83,10 +83,15 @@ export class SvcError extends Error {
     const { status = 0, hint, issues = [], index, requestId, retryAfter, cause } = details;
     super(message, { cause });
     // Terminals print the stack, and of an issue's path only [Array].
-    const head = [message, ...issues.slice(0, 5).map(described)].join("\n  ");
-    if (issues.length > 0 && this.stack) this.stack = this.stack.replace(message, () => head);
+    const head = [`: ${message}`, ...issues.slice(0, 5).map(described)].join("\n  ");
+    if (issues.length > 0 && this.stack) this.stack = this.stack.replace(`: ${message}`, () => head);
     Object.assign(this, { code, status, hint, issues, index, requestId, retryAfter });
   }
 }
 
-const described = ({ path, message }: Issue) => [...(path.length > 0 ? [path.join(".")] : []), message].join(": ");
+/** Issues may come from another server, in a form of its own. */
+function described(issue: unknown): string {
+  const { path, message } = Object(issue) as { path?: unknown; message?: unknown };
+  const place = Array.isArray(path) && path.length > 0 ? [path.join(".")] : [];
+  return [...place, String(message)].join(": ").slice(0, 500);
+}
