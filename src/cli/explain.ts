@@ -48,7 +48,9 @@ export function explain(thrown: unknown, cwd: string): string {
     return thrown instanceof DefinitionError && place ? `${place}\n${message}` : message;
   }
   if (place) {
-    return [place, callersIn(stack, cwd), circleIn(place, message, cwd), otherForm(message)].filter(Boolean).join("\n");
+    return [place, callersIn(stack, cwd), circleIn(place, message, cwd), otherForm(place, message, cwd)]
+      .filter(Boolean)
+      .join("\n");
   }
   return (
     deniedBySystem(thrown) ?? describeStoreError(thrown) ?? endedByServer(thrown) ?? (stack || `${name}: ${message}`)
@@ -99,19 +101,25 @@ const limits: Readonly<Record<string, string>> = {
 function circleIn(place: string, message: string, cwd: string): string {
   const [, name] = /^Cannot access '(\w+)' before initialization$/.exec(message) ?? [];
   if (name === undefined) return "";
-  const text = readFileSync(resolve(cwd, place.slice(0, place.indexOf(":"))), "utf8");
-  const [, from] = new RegExp(`import [^;]*\\b${name}\\b[^;]*from ["']([^"']+)["']`).exec(text) ?? [];
+  const from = originOf(name, place, cwd);
   if (from === undefined) return "";
   return `  ${name} comes from ${from}, which imports this file, itself or through others. Move what both need into a third file, or use it inside a function.`;
 }
 
-/** Calls that other backends have, and svc has not. */
-function otherForm(message: string): string {
+/** The module from which the file of a place imports a name. */
+function originOf(name: string, place: string, cwd: string): string | undefined {
+  const text = readFileSync(resolve(cwd, place.slice(0, place.indexOf(":"))), "utf8");
+  return new RegExp(`import [^;]*\\b${name}\\b[^;]*from ["']([^"']+)["']`).exec(text)?.[1];
+}
+
+/** Calls that other backends have, and svc has not. Those of a database have a text in place of an object. */
+function otherForm(place: string, message: string, cwd: string): string {
   const [, called = ""] = /^(.+) is not a function$/.exec(message) ?? [];
-  if (/(^|\.)(query|mutation|internal)$/.test(called)) {
+  const [, last] = /(?:^|\.)(query|mutation|internal)$/.exec(called) ?? [];
+  if (last && place.includes(`${last}({`)) {
     return `  ${called} is built in steps: ${called}.input(v.object({ … })).handler(async ({ context, input }) => …).`;
   }
-  if (/^v\.\w+$/.test(called)) {
+  if (/^v\.\w+$/.test(called) && originOf("v", place, cwd) === "@svc/core") {
     return "  v of svc has string, number, boolean, file, optional, array, object and any. For others take a schema of zod, valibot or arktype, also inside v.object.";
   }
   return "";

@@ -44,6 +44,16 @@ describe("in the definitions", () => {
       ["backend/index.ts:2:36", "For others take a schema of zod, valibot or arktype, also inside v.object."],
     ],
     [
+      "a query of a database that has no such function",
+      { "backend/index.ts": `const db = { query: {} } as any;\nexport default db.query("notes");` },
+      [/^(?![\s\S]*is built in steps)[\s\S]*db\.query is not a function/],
+    ],
+    [
+      "a v of the application that has no such function",
+      { "backend/index.ts": "export default [1 as any].map((v) => v.id());" },
+      [/^(?![\s\S]*v of svc has)[\s\S]*v\.id is not a function/],
+    ],
+    [
       "createSvc without a schema",
       {
         "backend/runtime.ts": `import { createSvc } from "@svc/core";
