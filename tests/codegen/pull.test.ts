@@ -167,7 +167,8 @@ const awkward = `
   create view sales.drafts as select * from sales."text";
   create materialized view sales.days as select date_trunc('day', at) as day from sales.visits;
   create view public.all_staff with (security_invoker) as select a, 'x'::varchar(5) as mark from "Old HR"."Staff";
-  create policy only_me on boss using (true);`;
+  create policy "only\u2028me" on boss using (true);
+  create policy of_part on sales.visits_1 using (true);`;
 
 test("every type is declared as itself", async () => {
   const columns = Object.keys(types).map((type, index) => `c${index} ${type}`);
@@ -187,7 +188,7 @@ test("an index keeps the order of its columns and where nulls are", async () => 
 test("several schemas, circles and names that collide: the file compiles, and declares all that Drizzle can", async () => {
   const db = await emptyDatabase();
   await db.sql(awkward);
-  const { file, catalog } = await pull(db, "public", "sales", "Old HR");
+  const { file, text, catalog } = await pull(db, "public", "sales", "Old HR");
   expect(await compilerErrors(file)).toBe("");
   const pulled = await import(file);
   const stored = await takeSnapshot({ schema: pulled, auth: {} }, null);
@@ -199,7 +200,9 @@ test("several schemas, circles and names that collide: the file compiles, and de
     boss_above_fkey: { columnsFrom: ["above"], onDelete: "set null" },
     boss_assistant_fkey: { tableTo: "assistant" },
   });
-  expect(catalog.policies).toMatchObject([{ schema: "public", table: "boss", name: "only_me" }]);
+  expect(catalog.policies.map(({ table }) => table)).toEqual(["boss", "visits_1"]);
+  expect(text).toContain('//   "only me" for all to public using (true)\nexport const boss = ');
+  expect(text).toContain('//   "of_part" on sales.visits_1 for all to public using (true)\n');
   expect(stored.tables["public.boss"]?.policies).toEqual({});
 });
 

@@ -8,7 +8,7 @@ export interface PulledPolicy {
   schema: string;
   table: string;
   name: string;
-  /** SQL behind the table's name, in one line: `for select to authenticated using (true)`. */
+  /** SQL behind the table's name: `for select to authenticated using (true)`. */
   rule: string;
 }
 
@@ -22,7 +22,7 @@ export async function readLeftBehind(client: pg.Client, schemas: readonly string
   const policies = await client.query<PulledPolicy>(policiesText, [schemas]);
   const triggers = await client.query<{ it: string }>(triggersText, [schemas]);
   return {
-    policies: policies.rows.map((one) => ({ ...one, rule: one.rule.replace(/\s+/g, " ") })),
+    policies: policies.rows,
     triggers: triggers.rows.map(({ it }) => it),
   };
 }

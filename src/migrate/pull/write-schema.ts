@@ -5,6 +5,7 @@
  */
 import { derivedName } from "../../postgres/schema-names.ts";
 import type { Catalog, PulledColumn, PulledTable } from "./catalog.ts";
+import type { PulledPolicy } from "./left-behind.ts";
 import { keyOf, Names, reservedWords } from "./names.ts";
 import { type Module, writeColumn } from "./write-columns.ts";
 import { type Declared, type Find, hasUsualName, writeMembers } from "./write-table.ts";
@@ -16,6 +17,12 @@ export function writeSchema(catalog: Catalog): string {
 }
 
 const identity = ({ schema, name }: { schema: string; name: string }) => JSON.stringify([schema, name]);
+
+/** As comments. JavaScript also ends a line at some spaces that JSON leaves as they are. */
+function policiesIn(which: string, policies: readonly PulledPolicy[], on = (_: PulledPolicy) => ""): string {
+  const lines = policies.map((one) => `${JSON.stringify(one.name)}${on(one)} ${one.rule}`.replace(/\s+/g, " "));
+  return lines.length > 0 ? `// ${which} in the old database:\n${lines.map((line) => `//   ${line}\n`).join("")}` : "";
+}
 
 class SchemaFile {
   readonly #catalog: Catalog;
@@ -66,10 +73,12 @@ class SchemaFile {
       `import {\n${names.map((name) => `  ${name},\n`).join("")}} from "drizzle-orm/pg-core";`,
     ];
     const header = "/** Tables that existed before: `svc db pull` has written this file. It is yours to change. */";
+    const others = this.#catalog.policies.filter((one) => !this.#declared.has(identity({ ...one, name: one.table })));
     const blocks = [
       [header, ...imports].join("\n"),
       ...[schemas, enums, types].map((lines) => lines.join("\n")),
       ...tables,
+      policiesIn("Policies of partitions", others, ({ schema, table }) => ` on ${schema}.${table}`).trimEnd(),
     ];
     return `${blocks.filter(Boolean).join("\n\n")}\n`;
   }
@@ -118,10 +127,8 @@ class SchemaFile {
     const returns = looksAhead ? `: ${this.#module.core("PgTableExtraConfigValue", "type")}[]` : "";
     const list = members.map((member) => `    ${member},\n`).join("");
     const extra = members.length > 0 ? `  (t)${returns} => [\n${list}  ],\n` : "";
-    const policies = this.#catalog.policies
-      .filter((one) => one.schema === schema && one.table === name)
-      .map((one) => `//   ${JSON.stringify(one.name)} ${one.rule}\n`);
-    const before = policies.length > 0 ? `// Its policies in the old database:\n${policies.join("")}` : "";
+    const policies = this.#catalog.policies.filter((one) => one.schema === schema && one.table === name);
+    const before = policiesIn("Its policies", policies);
     return `${before}export const ${declared.constant} = ${this.#maker(schema, "pgTable", "table")}(${body}${extra});`;
   }
 
