@@ -18,7 +18,7 @@ export function writeSchema(catalog: Catalog): string {
 
 const identity = ({ schema, name }: { schema: string; name: string }) => JSON.stringify([schema, name]);
 
-/** As comments. JavaScript also ends a line at some spaces that JSON leaves as they are. */
+/** As comments. JavaScript also ends a line at U+2028 and U+2029, which JSON does not escape. */
 function policiesIn(which: string, policies: readonly PulledPolicy[], on = (_: PulledPolicy) => ""): string {
   const lines = policies.map((one) => `${JSON.stringify(one.name)}${on(one)} ${one.rule}`.replace(/\s+/g, " "));
   return lines.length > 0 ? `// ${which} in the old database:\n${lines.map((line) => `//   ${line}\n`).join("")}` : "";
