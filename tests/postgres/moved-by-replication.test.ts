@@ -94,3 +94,25 @@ test("rows, numbers and sessions are on the new server, and the old one takes ev
   ]);
   expect(await write(ann, "there", moved, fresh)).toBeGreaterThan(last);
 });
+
+test("who gives up has the replica identities of before, also of tables that realtime follows", async () => {
+  const identities = () =>
+    old.sql(`select c.oid::regclass::text as name, c.relreplident as identity from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind in ('r', 'p') and n.nspname !~ '^(pg_|information_schema$)' order by 1`);
+  await old.sql(`drop publication if exists moving;
+    create table public.seen (n integer) partition by range (n);
+    create table public.seen_1 partition of public.seen default;
+    alter table public.seen replica identity full;
+    alter table public.seen_1 replica identity full;
+    alter publication svc add table public.seen`);
+  const [drop = "", restore = ""] = block("drop publication moving").split(/(?<=;\n)/);
+  await execute(restore, old); // what the test above has left
+  const before = await identities();
+  expect(before).toContainEqual({ name: "seen", identity: "f" });
+  await execute(block("select format('alter table"), old);
+  expect(await identities()).not.toEqual(before);
+  await old.sql(drop);
+  await execute(restore, old);
+  expect(await identities()).toEqual(before);
+});
