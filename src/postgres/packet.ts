@@ -9,6 +9,7 @@
  */
 import { createHash } from "node:crypto";
 import pg from "pg";
+import { isRowTooLarge } from "./row-size.ts";
 
 /** A prepared statement. Its values travel as text. */
 export interface Step {
@@ -46,6 +47,11 @@ let packets = 0;
 /** The last row of a statement; null without one. */
 export type TextRow = (string | null)[] | null;
 type Callback = (error: Error | null, rows: TextRow[]) => void;
+
+/** Errors that the packet of the row has got. */
+const tooLarge = new WeakSet<Error>();
+/** With the code of the kernel's own error, so that a read is repeated. */
+const lost = () => Object.assign(new Error("The connection was lost by another read"), { code: "ECONNRESET" });
 
 /**
  * Stands for a query of the driver, which notes the name of an active query as parsed when PostgreSQL says so: `name` and
@@ -92,8 +98,11 @@ class Packet {
     this.#showStep();
   }
 
+  /** When a connection breaks, all packets under way get one error, and the one that PostgreSQL was answering gets it first. */
   handleError(error: Error): void {
-    this.callback?.(error, []);
+    const isOfAnother = isRowTooLarge(error) && tooLarge.has(error);
+    tooLarge.add(error);
+    this.callback?.(isOfAnother ? lost() : error, []);
   }
 
   handleReadyForQuery(): void {

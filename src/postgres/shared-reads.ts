@@ -20,7 +20,6 @@ import { acquire, isAwaited, type Lease } from "./acquire.ts";
 import { isConnectionLoss } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { isPrepared } from "./packet.ts";
-import { isRowTooLarge } from "./row-size.ts";
 
 /** Reads that one connection has under way. */
 const most = 4;
@@ -112,10 +111,8 @@ class Loan {
     try {
       return await work(this.#lease.client);
     } catch (error) {
-      // All reads under way get the error of the connection, and the one whose row it is gets it first.
-      const isOfAnother = this.#isBroken && isRowTooLarge(error);
       if (breaks(error)) this.#isBroken = true;
-      throw isOfAnother ? lost() : error;
+      throw error;
     } finally {
       const since = Math.max(sentAt, this.#answeredAt);
       this.#answeredAt = performance.now();
@@ -124,9 +121,6 @@ class Loan {
     }
   }
 }
-
-/** With the code of the kernel's own error, so that the read is repeated. */
-const lost = () => Object.assign(new Error("The connection was lost by another read"), { code: "ECONNRESET" });
 
 const readsOfPools = new WeakMap<pg.Pool, Reads>();
 
