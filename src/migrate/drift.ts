@@ -99,13 +99,24 @@ export function compareFacts(expected: readonly Fact[], found: readonly Fact[]):
       return [difference(object, wholeOf(before), wholeOf(now), hasPolicies, { kind: "itself", part: "" })];
     }
     return [...new Set([...before.keys(), ...now.keys()])]
-      .filter((key) => !isSame(before.get(key)?.definition, now.get(key)?.definition))
+      .filter((key) => !isSame(before.get(key), now.get(key)))
       .map((key) => difference(object, before.get(key), now.get(key), hasPolicies));
   });
 }
 
-const isSame = (one: string | undefined, other: string | undefined) =>
-  one === other || (one !== undefined && other !== undefined && flatConditions(one) === flatConditions(other));
+const isSame = (one: Fact | undefined, other: Fact | undefined) =>
+  one?.definition === other?.definition ||
+  (one !== undefined &&
+    other !== undefined &&
+    hasConditions(one) &&
+    hasConditions(other) &&
+    flatConditions(one.definition) === flatConditions(other.definition));
+
+/** Kinds of facts in which PostgreSQL writes each condition in parentheses. */
+const written = ["column", "constraint", "definition", "index", "policy", "query", "rule", "statistics", "trigger"];
+/** A function's body that is a text stays as its author wrote it. */
+const hasConditions = ({ kind, definition }: Fact) =>
+  written.includes(kind) && !/^\s*AS .*\$(function|procedure)x*\$/m.test(definition);
 
 const keyOf = ({ kind, part }: Pick<Fact, "kind" | "part">) => `${kind} ${part}`;
 /** The fact that an object is there. One of PostgreSQL's own has only facts of other kinds. */

@@ -68,12 +68,14 @@ export async function withLocks<T>(
         await client.query(lockWaitMs === undefined ? waitBriefly : `set local lock_timeout = ${Number(lockWaitMs)}`);
         await lockFirst(client, wanted);
       });
-    } catch (error) {
-      if (!isHeldUp(error)) throw error;
+    } catch (thrown) {
+      // Statements of no file, such as those below, throw PostgreSQL's own errors.
+      const error = thrown instanceof pg.DatabaseError ? new MigrationError(thrown.message, { cause: thrown }) : thrown;
+      if (!isHeldUp(error)) throw thrown;
       wanted.unshift(...wantedBy(error));
       await client.query("rollback");
       const holders = await findHolders(client);
-      if (performance.now() + pause > deadline) throw heldUp(error as Error, holders, patienceMs);
+      if (performance.now() + pause > deadline) throw heldUp(error, holders, patienceMs);
       report?.(`rolled back: other sessions use the tables${holders}. Trying again in ${pause / 1000} s`);
       await sleep(pause);
     }
@@ -132,15 +134,20 @@ function wantedBy({ cause }: { cause: pg.DatabaseError }): Wanted[] {
   return lock && oid ? [{ oid, mode: lock.replace(/(?<=[a-z])(?=[A-Z])/g, " ") }] : [];
 }
 
-/** Locks these tables while it holds no other ones: a call that uses one of them ends, and others come after the migration. */
+/**
+ * Locks these tables while it holds no other ones: a call that uses one of them ends, and others come after the migration. Without
+ * `only` it would lock every partition. A table may be dropped while it waits.
+ */
 async function lockFirst(client: pg.Client, wanted: readonly Wanted[]): Promise<void> {
   for (const { oid, mode } of wanted) {
-    const { rows } = await client.query(
-      `select c.oid::regclass as name from pg_catalog.pg_class c
-        where c.oid = $1 and c.relkind in ('r', 'p') and pg_has_role(c.relowner, 'usage')`,
-      [oid],
-    );
-    for (const { name } of rows) await client.query(`lock table ${name} in ${mode} mode`);
+    await client.query(`do $$ declare
+      name regclass := (select c.oid from pg_catalog.pg_class c where c.oid = ${oid} and c.relkind in ('r', 'p'));
+    begin
+      if name is not null then
+        execute format('lock table only %s in ${mode} mode', name);
+      end if;
+    exception when undefined_table or insufficient_privilege then null;
+    end $$`);
   }
 }
 

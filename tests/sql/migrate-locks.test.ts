@@ -91,6 +91,25 @@ test("comes through while calls that use two of its tables come without a pause"
   expect(applied).toContain("platform/sql/policies/auth.session.sql");
 });
 
+test("gives way to whoever uses the table that it locks first after a deadlock", async () => {
+  const call = await db.connect("admin");
+  await call.query("begin; lock table auth.session in access share mode");
+  const { promise: second, resolve: tried } = Promise.withResolvers<string>();
+  let attempts = 0;
+  let isInTheWay = false;
+  const report = (line: string) => {
+    if (line.endsWith("policies/auth.account.sql") && !isInTheWay) {
+      isInTheWay = true;
+      void call.query("select count(*) from auth.account; commit; begin; lock table auth.session in access share mode");
+    }
+    if (line.includes("rolled back") && ++attempts === 2) tried(line);
+  };
+  const migration = again({ report, lockWaitMs: undefined });
+  expect(await Promise.race([second, migration])).toContain("rolled back");
+  await call.query("commit");
+  expect(await migration).toContain("platform/sql/policies/auth.session.sql");
+});
+
 test("gives up when its time is over, says who is in the way, and has changed nothing", async () => {
   const dump = await db.connect("admin");
   await dump.query("set application_name = 'nightly dump'; begin; lock table auth.session in access share mode");
