@@ -9,16 +9,22 @@ stable
 set search_path = ''
 as $$
   -- Types without operators of their own use those of others: varchar, enums, arrays, composite types.
+  with recursive under (type) as ( -- a domain may be over another one
+    select equality.type
+    union all
+    select t.typbasetype from under u join pg_catalog.pg_type t on t.oid = u.type and t.typtype = 'd'
+  )
   select coalesce((
     select format('operator(%I.%s)', n.nspname, o.oprname)
-      from pg_catalog.pg_type t
-      join pg_catalog.pg_opclass c on c.opcintype = case t.typtype when 'd' then t.typbasetype else t.oid end and c.opcdefault
+      from under u
+      join pg_catalog.pg_type t on t.oid = u.type
+      join pg_catalog.pg_opclass c on c.opcintype = t.oid and c.opcdefault
       join pg_catalog.pg_am m on m.oid = c.opcmethod and m.amname = 'btree'
       join pg_catalog.pg_amop a on a.amopfamily = c.opcfamily and a.amopstrategy = 3
        and a.amoplefttype = c.opcintype and a.amoprighttype = c.opcintype
       join pg_catalog.pg_operator o on o.oid = a.amopopr
       join pg_catalog.pg_namespace n on n.oid = o.oprnamespace
-     where t.oid = equality.type), 'operator(pg_catalog.=)')
+     where t.typtype <> 'd'), 'operator(pg_catalog.=)')
 $$;
 
 comment on function svc_private.equality(oid) is 'The operator by which values of a type are equal, as SQL.';

@@ -8,6 +8,7 @@ beforeAll(async () => {
     grant create on schema public to svc_owner;
     create type public.pair as (a text, "b c" integer); alter type public.pair owner to svc_owner;
     create domain public.code as char(3) check (value <> 'xxx'); create domain public.slug as extensions.citext;
+    create domain public.path as extensions.ltree; create domain public.short_path as public.path;
     create type public."Mood" as enum ('glad', 'not "glad"')`);
 });
 
@@ -25,6 +26,8 @@ const keys: [type: string, value: string][] = [
   ["extensions.ltree", "top.below"],
   ["public.code", "abc"],
   ["public.slug", "Slug"],
+  ["public.short_path", "top.below"],
+  ["extensions.citext[]", "{Mixed}"],
   ['public."Mood"', 'not "glad"'],
   ["public.pair", '("x ""y""",7)'],
   ["text[]", '{a,"b c"}'],
