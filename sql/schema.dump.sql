@@ -8734,16 +8734,22 @@ CREATE OR REPLACE FUNCTION svc_private.equality(type oid)
  SET search_path TO ''
 AS $function$
   -- Types without operators of their own use those of others: varchar, enums, arrays, composite types.
+  with recursive under (type) as ( -- a domain may be over another one
+    select equality.type
+    union all
+    select t.typbasetype from under u join pg_catalog.pg_type t on t.oid = u.type and t.typtype = 'd'
+  )
   select coalesce((
     select format('operator(%I.%s)', n.nspname, o.oprname)
-      from pg_catalog.pg_type t
-      join pg_catalog.pg_opclass c on c.opcintype = case t.typtype when 'd' then t.typbasetype else t.oid end and c.opcdefault
+      from under u
+      join pg_catalog.pg_type t on t.oid = u.type
+      join pg_catalog.pg_opclass c on c.opcintype = t.oid and c.opcdefault
       join pg_catalog.pg_am m on m.oid = c.opcmethod and m.amname = 'btree'
       join pg_catalog.pg_amop a on a.amopfamily = c.opcfamily and a.amopstrategy = 3
        and a.amoplefttype = c.opcintype and a.amoprighttype = c.opcintype
       join pg_catalog.pg_operator o on o.oid = a.amopopr
       join pg_catalog.pg_namespace n on n.oid = o.oprnamespace
-     where t.oid = equality.type), 'operator(pg_catalog.=)')
+     where t.typtype <> 'd'), 'operator(pg_catalog.=)')
 $function$
 execute: svc_reader_authenticated, svc_system
 comment: The operator by which values of a type are equal, as SQL.
@@ -8924,6 +8930,11 @@ CREATE OR REPLACE FUNCTION svc_private.fill_search(target svc_private.search_tab
  RETURNS void
  LANGUAGE plpgsql
  SET search_path TO ''
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET "TimeZone" TO 'UTC'
+ SET extra_float_digits TO '1'
  SET work_mem TO '64MB'
  SET gin_pending_list_limit TO '2MB'
 AS $function$
@@ -9661,6 +9672,8 @@ CREATE OR REPLACE FUNCTION svc_private.index_rows()
  SET "DateStyle" TO 'ISO'
  SET "IntervalStyle" TO 'postgres'
  SET bytea_output TO 'hex'
+ SET "TimeZone" TO 'UTC'
+ SET extra_float_digits TO '1'
  SET gin_pending_list_limit TO '256kB'
 AS $function$
 declare
@@ -9720,6 +9733,8 @@ CREATE OR REPLACE FUNCTION svc_private.index_rows_together()
  SET "DateStyle" TO 'ISO'
  SET "IntervalStyle" TO 'postgres'
  SET bytea_output TO 'hex'
+ SET "TimeZone" TO 'UTC'
+ SET extra_float_digits TO '1'
  SET gin_pending_list_limit TO '256kB'
 AS $function$
 declare
@@ -10395,6 +10410,25 @@ AS $function$
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: The condition that the column of the table t has a value, which is given as SQL.
+
+-- function svc_private.key_texts(anyarray): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.key_texts(keys anyarray)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET "DateStyle" TO 'ISO'
+ SET "IntervalStyle" TO 'postgres'
+ SET bytea_output TO 'hex'
+ SET "TimeZone" TO 'UTC'
+ SET extra_float_digits TO '1'
+AS $function$
+begin
+  return keys::text[];
+end
+$function$
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
+comment: Keys of a searchable table as the index has them.
 
 -- function svc_private.left_by(jsonb,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.left_by(flags jsonb, worker text)
@@ -13443,7 +13477,8 @@ begin
     elsif wanted < 1000 and needed < 4000 and not is_left_out then
       wanted := 2 * needed + 100;
     else
-      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
+      execute format('select coalesce(svc_private.key_texts(array_agg(id)), ''{}'')
+        from (select t.%I as id from %s as t where %s limit %s) as admitted',
         declared ->> 'id', declared ->> 'table', condition, most_rows + 1) into among;
       wanted := page_size + skipped;
       if cardinality(among) > most_rows then

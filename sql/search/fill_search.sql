@@ -11,6 +11,11 @@ returns void
 language plpgsql
 volatile
 set search_path = ''
+set datestyle = 'ISO'  -- these are those of svc_private.index_rows()
+set intervalstyle = 'postgres'
+set bytea_output = 'hex'
+set timezone = 'UTC'
+set extra_float_digits = 1
 set work_mem = '64MB'
 set gin_pending_list_limit = '2MB'
 as $$

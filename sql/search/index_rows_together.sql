@@ -12,6 +12,8 @@ set search_path = ''
 set datestyle = 'ISO'  -- the index has keys and fields as text, in one form, whatever the session shows
 set intervalstyle = 'postgres'
 set bytea_output = 'hex'
+set timezone = 'UTC'
+set extra_float_digits = 1
 set gin_pending_list_limit = '256kB'
 as $$
 declare

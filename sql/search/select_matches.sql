@@ -97,7 +97,8 @@ begin
     elsif wanted < 1000 and needed < 4000 and not is_left_out then
       wanted := 2 * needed + 100;
     else
-      execute format('select coalesce(array_agg(id), ''{}'') from (select t.%I::text as id from %s as t where %s limit %s) as admitted',
+      execute format('select coalesce(svc_private.key_texts(array_agg(id)), ''{}'')
+        from (select t.%I as id from %s as t where %s limit %s) as admitted',
         declared ->> 'id', declared ->> 'table', condition, most_rows + 1) into among;
       wanted := page_size + skipped;
       if cardinality(among) > most_rows then

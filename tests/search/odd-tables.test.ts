@@ -22,11 +22,15 @@ const keys: [type: string, value: string][] = [
   ["interval", "-1 day -02:03:04"],
   ["bytea", "\\x61ff"],
   ["date", "2026-03-04"],
+  ["timestamptz", "2026-03-04 05:06:07.123456+00"],
+  ["float8", "0.1"],
 ];
 
 const others =
-  "set local datestyle = 'SQL, DMY'; set local intervalstyle = 'sql_standard'; set local bytea_output = 'escape'; set local quote_all_identifiers = on";
-const usual = "reset datestyle; reset intervalstyle; reset bytea_output; reset quote_all_identifiers";
+  "set local datestyle = 'SQL, DMY'; set local intervalstyle = 'sql_standard'; set local bytea_output = 'escape'; set local quote_all_identifiers = on; " +
+  "set local timezone = 'Asia/Seoul'; set local extra_float_digits = 0";
+const usual =
+  "reset datestyle; reset intervalstyle; reset bytea_output; reset quote_all_identifiers; reset timezone; reset extra_float_digits";
 
 test.each(keys)("a key of type %s", async (type, value) => {
   const table = `"public"."Odd ""table"" $1 %s '"`;
@@ -60,5 +64,34 @@ test.each(keys)("a key of type %s", async (type, value) => {
   expect(await search("boat")).toBe(1);
   await admin.query(`delete from ${table}`);
   expect((await admin.query("select from svc_private.search_documents")).rows).toEqual([]);
+  await admin.query(`insert into ${table} values ($1, 'Bicycles', 'stand in the cellar', 'ann')`, [value]);
+  await admin.query(others);
+  await admin.query("select svc_private.install_search('[]')");
+  await admin.query("select svc_private.install_search($1)", [JSON.stringify(wanted)]); // as a migration with such settings
+  await admin.query(usual);
+  await admin.query(`delete from ${table}`);
+  expect((await admin.query("select from svc_private.search_documents")).rows).toEqual([]);
+  await admin.query("rollback");
+});
+
+test("the few rows that a filter admits among many are found by a key that the session shows in another way", async () => {
+  const admin = await db.connect("admin");
+  await admin.query("begin; set local role svc_owner; set local search_path = ''");
+  await admin.query("create table public.moments (at timestamptz primary key, title text, mine boolean)");
+  const wanted = [{ table: "public.moments", id: "at", fields: ["title"], language: "english", always: "shared" }];
+  await admin.query("select svc_private.install_search($1)", [JSON.stringify(wanted)]);
+  await admin.query(`reset role; set local search_path = public, extensions; ${others};
+    insert into public.moments select '2026-03-04'::timestamptz + n * interval '1 s', 'Bicycle', n = 5000 from generate_series(1, 5000) n`);
+  const { rows } = await admin.query(
+    "select id::timestamptz = '2026-03-04'::timestamptz + interval '5000 s' as it from svc.search_keyword($1, $2, $3, $4, $5, 10, 0)",
+    [
+      { table: "public.moments" },
+      ["title"],
+      "bicycle",
+      { corpus: "default", visibility: "shared", owner: null },
+      JSON.stringify([{ column: { name: "mine", type: "boolean", kind: "boolean" }, op: "eq", value: true }]),
+    ],
+  );
+  expect(rows).toEqual([{ it: true }]);
   await admin.query("rollback");
 });
