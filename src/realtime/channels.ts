@@ -204,7 +204,7 @@ export class Channels {
 
   /** Everybody is asked again. While the log is not read, nobody says anything before `resumed`: a removal could not be seen. */
   doubt(xid?: string): void {
-    for (const room of this.#rooms.values()) for (const member of room) member.doubt(xid);
+    for (const all of [...this.#rooms.values(), ...this.#arriving.values()]) for (const one of all) one.doubt(xid);
   }
 
   /** Everybody is asked again: what changed meanwhile is unknown. */

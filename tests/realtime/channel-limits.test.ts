@@ -175,6 +175,19 @@ describe("a process", () => {
     await all.close();
   });
 
+  test("asks again for a member whom a migration overtook, also one whose first answer read nothing", async () => {
+    let asked = 0;
+    const { all, enter } = local(async () => {
+      if (asked++ > 0) return { ...yes, topics: [], isAllowed: false };
+      all.doubt("9");
+      return { ...yes, topics: [] };
+    });
+    const { told } = await enter(lobby(11));
+    await expect.poll(() => told.at(-1)).toMatchObject({ type: "error", code: "FORBIDDEN" });
+    expect(all.members).toBe(0);
+    await all.close();
+  });
+
   test("waits for an answer that has seen the change", async () => {
     const snapshots = ["9:9:", "9:10:9", "10:10:"];
     let asked = 0;
