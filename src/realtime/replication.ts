@@ -26,6 +26,8 @@ export interface ReaderOptions {
 /** In milliseconds. */
 const firstRetry = 200;
 const longestRetry = 10_000;
+/** A reader that breaks sooner waits longer each time: without its publication each change breaks it, and all pages ask again. */
+const steady = 1_000;
 /**
  * How often, at least, our position is sent to the server and a reply is requested. The server drops a connection after
  * a minute without a message; this reader drops it after three requests without a reply.
@@ -80,9 +82,9 @@ export class ChangeReader {
       } finally {
         reading.close();
       }
-      if (reading.wasLive) {
+      if (reading.liveSince !== undefined) {
         to.lost();
-        wait = firstRetry;
+        if (performance.now() - reading.liveSince > steady) wait = firstRetry;
       }
       await sleep(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
     }
@@ -92,7 +94,8 @@ export class ChangeReader {
 /** Reads over one connection. */
 class Reading {
   readonly client: pg.Client;
-  wasLive = false;
+  /** By `performance.now()`. */
+  liveSince: number | undefined;
   readonly #to: FrameSink;
   readonly #beatMs: number;
   readonly #log: Logger;
@@ -153,7 +156,7 @@ class Reading {
       }
     });
     connection.once("replicationStart", () => {
-      this.wasLive = true;
+      this.liveSince = performance.now();
       this.#to.live(BigInt(rows[0].next), history);
     });
     const timer = setInterval(() => {

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { GroundingJudge, JudgeQuestion, JudgeVerdict } from "../../src/index.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
@@ -168,7 +169,11 @@ test("no transaction waits for the judge", async () => {
   const idle = "datname = current_database() and state = 'idle in transaction' and query like '%find_evidence%'";
   let waiting: unknown[] = ["not looked"];
   answers = async ({ passages }) => {
-    waiting = await db.sql(`select query from pg_stat_activity where ${idle}`);
+    // The call does not wait for the COMMIT of what it has read. The judge has a second.
+    for (let look = 0; look < 30 && waiting.length > 0; look++) {
+      waiting = await db.sql(`select query from pg_stat_activity where ${idle}`);
+      if (waiting.length > 0) await sleep(25);
+    }
     return passages.map(() => ({ verdict: "supports", confidence: 1 }));
   };
   await ground([literal]);
