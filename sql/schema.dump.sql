@@ -2211,6 +2211,12 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Transactions open for more than five seconds, and slots and standbys that hold rows back, without literal values.
 
+-- view svc_private.policy_roles: owner svc_owner
+column oid: oid
+column role: text
+grant delete, insert, select, update to svc_system
+comment: The request roles to which a policy applies in a statement that they may run.
+
 -- view svc_private.policy_rules: owner svc_owner
 column oid: oid
 column relid: oid

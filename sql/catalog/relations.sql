@@ -42,6 +42,21 @@ select p.oid, r.oid as relid, r.schema, r.name as relation_name, r.is_platform, 
 
 comment on view svc_private.policy_rules is 'Policies of the platform and the application, with expressions and roles as text.';
 
+-- The request roles to which a policy applies: those that it names, as far as they may run a statement of its command at all.
+
+create or replace view svc_private.policy_roles as
+select p.oid, role.name as role
+  from svc_private.policy_rules p
+ cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+ where p.has_rls and (p.for_everybody or role.name = any (p.roles))
+   and exists (
+     select from unnest('{select,insert,update,delete}'::text[]) as verb (name)
+      where p.command in ('all', verb.name)
+        and case verb.name when 'delete' then has_table_privilege(role.name, p.relid, 'delete')
+                           else has_any_column_privilege(role.name, p.relid, verb.name) end);
+
+comment on view svc_private.policy_roles is 'The request roles to which a policy applies in a statement that they may run.';
+
 -- Columns that a policy compares with the current user to find rows: mostly the owner's column. What only the check of
 -- an insert compares is not among them: no row is looked for, and a row without an owner is refused. PostgreSQL records
 -- on which columns a policy depends, but not how; only the expression's text contains the comparison.

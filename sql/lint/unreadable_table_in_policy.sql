@@ -7,22 +7,16 @@
 create or replace view svc_private.lint_unreadable_table_in_policy as
 select 'error' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid as object, 0 as part, p.name,
        format('reads %s, from which %s may not select, so every statement of this role is refused',
-         string_agg(distinct s.name, ', ' order by s.name), role.name) as problem,
+         string_agg(distinct s.name, ', ' order by s.name), r.role) as problem,
        format('Let this policy name the other roles, and write one for %s that does not read %s.',
-         role.name, string_agg(distinct s.name, ', ' order by s.name)) as remedy
+         r.role, string_agg(distinct s.name, ', ' order by s.name)) as remedy
   from svc_private.policy_rules p
   join pg_catalog.pg_policy e on e.oid = p.oid
- cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
+  join svc_private.policy_roles r on r.oid = p.oid
  cross join lateral regexp_matches(concat(e.polqual::text, e.polwithcheck::text), ':relid (\d+)', 'g') as found (number)
   join svc_private.relations s on s.oid = found.number[1]::oid and s.schema <> 'auth'
- where p.has_rls and (p.for_everybody or role.name = any (p.roles))
-   and not has_any_column_privilege(role.name, s.oid, 'select')
-   and exists (
-     select from unnest('{select,insert,update,delete}'::text[]) as verb (name)
-      where p.command in ('all', verb.name)
-        and case verb.name when 'delete' then has_table_privilege(role.name, p.relid, 'delete')
-                           else has_any_column_privilege(role.name, p.relid, verb.name) end)
- group by p.oid, p.name, role.name;
+ where not has_any_column_privilege(r.role, s.oid, 'select')
+ group by p.oid, p.name, r.role;
 
 comment on view svc_private.lint_unreadable_table_in_policy is
   'Policies that read a table from which a role of theirs may not select, which PostgreSQL refuses.';

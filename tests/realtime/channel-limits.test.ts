@@ -175,7 +175,7 @@ describe("a process", () => {
     await all.close();
   });
 
-  test("asks again for a member whom a migration overtook, also one whose first answer read nothing", async () => {
+  test("asks again after a migration that committed before a member's first answer, also if that answer read nothing", async () => {
     let asked = 0;
     const { all, enter } = local(async () => {
       if (asked++ > 0) return { ...yes, topics: [], isAllowed: false };

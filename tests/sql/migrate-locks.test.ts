@@ -91,7 +91,7 @@ test("comes through while calls that use two of its tables come without a pause"
   expect(applied).toContain("platform/sql/policies/auth.session.sql");
 });
 
-test("gives way to whoever uses the table that it locks first after a deadlock", async () => {
+test("gives way to sessions that use the table that it locks first after a deadlock", async () => {
   const call = await db.connect("admin");
   await call.query("begin; lock table auth.session in access share mode");
   const { promise: second, resolve: tried } = Promise.withResolvers<string>();
