@@ -7,7 +7,7 @@ returns table (id bigint, at timestamptz, actor text, operation text, changed js
 language plpgsql
 stable
 set search_path = ''
-set timezone = 'UTC'  -- these are those of svc_private.note_change(): a key is found by its text
+set timezone = 'UTC'  -- as in svc_private.note_change(): a key is found by its text
 set datestyle = 'ISO'
 set intervalstyle = 'postgres'
 set bytea_output = 'hex'

@@ -11,7 +11,7 @@ returns void
 language plpgsql
 volatile
 set search_path = ''
-set datestyle = 'ISO'  -- these are those of svc_private.index_rows()
+set datestyle = 'ISO'  -- as in svc_private.index_rows()
 set intervalstyle = 'postgres'
 set bytea_output = 'hex'
 set timezone = 'UTC'

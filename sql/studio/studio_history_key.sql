@@ -7,7 +7,7 @@ language plpgsql
 stable
 security definer
 set search_path = ''
-set timezone = 'UTC'  -- these are those of svc_private.note_change()
+set timezone = 'UTC'  -- as in svc_private.note_change()
 set datestyle = 'ISO'
 set intervalstyle = 'postgres'
 set bytea_output = 'hex'

@@ -6,7 +6,7 @@ returns boolean
 language plpgsql
 stable
 set search_path = ''
-set timezone = 'UTC'  -- these are those of the triggers that write deliveries: owners are compared as texts
+set timezone = 'UTC'  -- as in the triggers that write deliveries: owners are compared as texts
 set datestyle = 'ISO'
 set intervalstyle = 'postgres'
 set bytea_output = 'hex'

@@ -9,7 +9,7 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
-set timezone = 'UTC'  -- these are those of the triggers that write deliveries: an endpoint is found by its text
+set timezone = 'UTC'  -- as in the triggers that write deliveries: an endpoint is found by its text
 set datestyle = 'ISO'
 set intervalstyle = 'postgres'
 set bytea_output = 'hex'

@@ -17,7 +17,7 @@ returns table (
 language plpgsql
 stable
 set search_path = ''
-set timezone = 'UTC'  -- these are those of the triggers that write deliveries: an endpoint is found by its text
+set timezone = 'UTC'  -- as in the triggers that write deliveries: an endpoint is found by its text
 set datestyle = 'ISO'
 set intervalstyle = 'postgres'
 set bytea_output = 'hex'
