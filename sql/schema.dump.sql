@@ -7401,6 +7401,44 @@ $function$
 execute: svc_system
 comment: Whether the bytes begin where the upload continues; an upload accepts bytes at most 10,000 times.
 
+-- function svc_private.advance_runs(json): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.advance_runs(calls json)
+ RETURNS json
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  call record;
+  answers json[] := '{}';
+begin
+  for call in
+    select * from json_to_recordset(calls) as c (
+      kind text, run uuid, fence bigint, place text, step text, result text, failure text, began timestamptz, job bigint,
+      worker text)
+  loop
+    perform from svc.workflow_runs r
+      where r.id = call.run and r.max_running is null and (call.kind <> 'claim' or r.started_at is null)
+        for no key update skip locked;
+    if not found then
+      answers := answers || null::json;
+    elsif call.kind = 'claim' then
+      answers := answers || json_build_object('claim', svc_private.claim_run(call.run, null, null, '{}', null));
+    elsif call.kind = 'step' then
+      perform svc.record_step(call.run, call.fence, call.place, call.step, call.result::json, call.failure::json, call.began);
+      answers := answers || json '{}';
+    else
+      perform svc_private.end_run(call.run, call.fence, 'completed', call.result::json, null, null);
+      perform svc.finish_job(call.job, call.worker);
+      answers := answers || json '{}';
+    end if;
+  end loop;
+  return array_to_json(answers);
+end
+$function$
+execute: svc_system
+comment: Claims, records steps of, and ends several runs; null in the answer for a call that has to be made alone. Definer: svc_system has no rights on the queue's tables.
+
 -- function svc_private.announce_run(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.announce_run(run_id uuid, user_id text)
  RETURNS void
@@ -8243,12 +8281,11 @@ CREATE OR REPLACE FUNCTION svc_private.current_trace()
  RETURNS text
  LANGUAGE sql
  STABLE
- SET search_path TO ''
 AS $function$
   select nullif(pg_catalog.current_setting('svc.traceparent', true), '')
 $function$
 execute: svc_system
-comment: The W3C traceparent of this transaction, or null.
+comment: The W3C traceparent of this transaction, or null. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc_private.database_facts(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.database_facts()
@@ -11226,7 +11263,7 @@ begin
   insert into svc_private.history_entries (table_id, row_id, begins, operation, actor, via, request, trace, changed)
   values (target, row_id, tg_op = 'INSERT' or tg_op = 'UPDATE' and was is distinct from row_id,
           lower(tg_op collate "C"), svc.current_user_id(), nullif(current_setting('application_name'), ''),
-          nullif(current_setting('svc.request_id', true), ''), nullif(current_setting('svc.traceparent', true), ''), changed);
+          nullif(current_setting('svc.request_id', true), ''), svc_private.current_trace(), changed);
   return null;
 end
 $function$

@@ -8,7 +8,6 @@ import { longestMessage, readableError, storableText, textOf } from "../src/kit/
 import { SvcError } from "../src/kit/svc-error.ts";
 import { WithoutStack } from "../src/telemetry/describe-error.ts";
 import { mask } from "../src/telemetry/mask.ts";
-import { activeSpan } from "../src/telemetry/span.ts";
 import { releaseTakes } from "../src/workflows/execute.ts";
 import { jobName } from "./job-span.ts";
 import { type ClaimedJob, LeftToOthers, type RunningJob, type Task, type TaskServices } from "./task.ts";
@@ -42,17 +41,8 @@ export async function runJob(
       finished = true;
       return statement;
     },
-    async finishWith({ name, text, values }) {
-      const { length } = values;
-      const span = activeSpan();
-      const trace = span?.sampled ? [span.traceparent] : [];
-      const first = trace.length > 0 ? `svc.carry_trace($${length + 3}), ` : "";
-      const both = `select ${first}${text}, svc.finish_job($${length + 1}, $${length + 2})`;
-      await services.runtime.systemPool.query({
-        name: first ? `${name}+trace` : name,
-        text: both,
-        values: [...values, row.id, worker, ...trace],
-      });
+    async finishWith(send) {
+      await send(row.id, worker);
       finished = true;
     },
   };

@@ -58,8 +58,8 @@ export interface RunningJob {
    * @returns the statement; the job counts as ended as soon as it was asked for
    */
   finish(): pg.QueryConfig;
-  /** As `finish`, with one function of the system: a single statement, which is its own transaction. */
-  finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
+  /** As `finish`, by a statement that `send` sends by itself: with svc.finish_job, which takes the job and the worker. */
+  finishWith(send: (job: string, worker: string) => Promise<unknown>): Promise<void>;
 }
 
 /** A worker of another release has the code for the job. It returns to the queue, and no attempt counts. */

@@ -2,7 +2,7 @@
 -- columns of its key and the omitted columns as arguments. It fires for generated operations, handlers, jobs, COPY and psql.
 --
 -- For each row, and not for each statement with transition tables: these do not say which old row belongs to which new
--- one. A call of another function, such as svc_private.current_trace(), would cost as much as the comparison of the columns.
+-- one. A call of another function that is not inlined would cost as much as the comparison of the columns.
 -- Its settings are those on which the JSON of a value depends, so that an entry does not depend on the session. They cost
 -- 1 to 3 % of an entry. lc_monetary is not among them: that of C would show the yen of a Japanese database as dollars.
 --
@@ -62,7 +62,7 @@ begin
   insert into svc_private.history_entries (table_id, row_id, begins, operation, actor, via, request, trace, changed)
   values (target, row_id, tg_op = 'INSERT' or tg_op = 'UPDATE' and was is distinct from row_id,
           lower(tg_op collate "C"), svc.current_user_id(), nullif(current_setting('application_name'), ''),
-          nullif(current_setting('svc.request_id', true), ''), nullif(current_setting('svc.traceparent', true), ''), changed);
+          nullif(current_setting('svc.request_id', true), ''), svc_private.current_trace(), changed);
   return null;
 end
 $$;

@@ -14,6 +14,7 @@ import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
 import { checked, detailOf, runError, StepError } from "./failure.ts";
 import { replay } from "./replay.ts";
 import type { ReplayOutcome } from "./replay-port.ts";
+import { runCalls } from "./run-calls.ts";
 import { lostOr, RunLostError, RunPort, type RunRuntime } from "./run-port.ts";
 import { claimArguments, type NumberedStep, sizeOf, stepCache } from "./step-cache.ts";
 
@@ -38,8 +39,8 @@ export interface ExecuteOptions {
   workflows: Workflows;
   log: Logger;
   signal: AbortSignal;
-  /** Runs the function that stores the result and ends the job, in one statement. */
-  finishWith(call: { name: string; text: string; values: unknown[] }): Promise<void>;
+  /** Sends the statement that stores the result and ends the job, with `svc.finish_job`. */
+  finishWith(send: (job: string, worker: string) => Promise<unknown>): Promise<void>;
   /** Whether the worker's connections work. An error of a step counts only then. */
   isConnected(): Promise<boolean>;
 }
@@ -59,12 +60,7 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
   const { runtime } = options;
   const cache = stepCache(runtime);
   const known = cache.of(runId);
-  const { rows } = await runtime.systemPool.query({
-    name: "svc_claim_run",
-    text: "select svc_private.claim_run($1, $2, $3, $4, $5) as claim",
-    values: [runId, ...claimArguments(known), limitsOf(options.workflows)],
-  });
-  const claimed: Claim | null = rows[0].claim;
+  const claimed = await claimRun(runId, known, options);
   if (!claimed) {
     cache.forget(runId);
     return tellFailed(runId, options);
@@ -86,6 +82,23 @@ export async function executeRun(runId: string, options: ExecuteOptions): Promis
     if (!(error instanceof RunLostError)) throw error;
     log.info("run was cancelled, or given to another worker, while it was running");
   }
+}
+
+async function claimRun(
+  runId: string,
+  known: readonly NumberedStep[],
+  { runtime, workflows }: ExecuteOptions,
+): Promise<Claim | null> {
+  const alone = async (): Promise<{ claim: Claim | null }> => {
+    const { rows } = await runtime.systemPool.query({
+      name: "svc_claim_run",
+      text: "select svc_private.claim_run($1, $2, $3, $4, $5) as claim",
+      values: [runId, ...claimArguments(known), limitsOf(workflows)],
+    });
+    return rows[0];
+  };
+  const { claim } = await runCalls(runtime.systemPool).make({ kind: "claim", run: runId }, alone);
+  return claim;
 }
 
 /** Says that a run has failed because its time was up, or because it ended its workers: `claim_run` decides both. */
@@ -221,10 +234,22 @@ async function unknownWorkflow(
   return failed({ code: "UNKNOWN_VERSION", message, hint }, `the worker knows versions: ${others || "none"}`);
 }
 
-async function release(runId: string, fence: number, { sql, values }: End, { finishWith }: ExecuteOptions) {
-  const places = ["$1", "$2", ...values.map((_, index) => `$${index + 3}`)].join(", ");
-  const call = { name: `svc_${sql}`, text: `svc_private.${sql}(${places})`, values: [runId, fence, ...values] };
-  await finishWith(call).catch((error) => {
+/** Stores the end and ends the job, in one transaction. A traced run passes its trace on to the job that continues it. */
+async function release(runId: string, fence: number, { sql, values }: End, { runtime, finishWith }: ExecuteOptions) {
+  await finishWith(async (job, worker) => {
+    const alone = () => {
+      const given = [runId, fence, ...values, job, worker];
+      const places = given.map((_, index) => `$${index + 1}`);
+      const text = `select svc_private.${sql}(${places.slice(0, -2)}), svc.finish_job(${places.slice(-2)})`;
+      const span = activeSpan();
+      if (!span?.sampled) return runtime.systemPool.query({ name: `svc_${sql}`, text, values: given });
+      const traced = text.replace("select ", `select svc.carry_trace($${given.length + 1}), `);
+      return runtime.systemPool.query({ name: `svc_${sql}+trace`, text: traced, values: [...given, span.traceparent] });
+    };
+    if (sql !== "end_run" || values[0] !== "completed") return alone();
+    const call = { kind: "end", run: runId, fence, result: values[1] as string, job, worker } as const;
+    return runCalls(runtime.systemPool).make<unknown>(call, alone);
+  }).catch((error) => {
     throw lostOr(error);
   });
 }

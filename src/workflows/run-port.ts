@@ -29,6 +29,7 @@ import {
   StepInterrupted,
   type WaitAnswer,
 } from "./replay-port.ts";
+import { type RunCall, runCalls } from "./run-calls.ts";
 
 /** The run was cancelled, or another worker has it: further results of this worker are ignored. */
 export class RunLostError extends Error {}
@@ -94,15 +95,7 @@ export class RunPort implements ReplayPort {
     const { limits, requestDatabase } = this.#runtime;
     const transaction = new RequestTransaction(this.#pool, this.#identity, "write", limits);
     const began = new Date();
-    const values = (result: string | null, error: string | null) => [
-      this.#runId,
-      this.#fence,
-      position,
-      name,
-      result,
-      error,
-      began,
-    ];
+    const place = { run: this.#runId, fence: this.#fence, place: position, step: name, began };
     let db: RequestDatabase | undefined;
     const storage = new CallStorage(this.#runtime.storage, transaction, "write");
     const step: RunningStep = {
@@ -124,7 +117,7 @@ export class RunPort implements ReplayPort {
       if (!(await this.#isConnected())) throw explained;
       if (!last(explained)) throw new StepFailure("to be tried again", { cause: explained });
       const failure = runError(explained, name);
-      await this.#record(null, values(null, JSON.stringify(failure)));
+      await this.#record(null, { kind: "step", ...place, result: null, failure: JSON.stringify(failure) });
       throw new StepError(failure, explained);
     };
     let done: { result: T; stored: string };
@@ -146,7 +139,7 @@ export class RunPort implements ReplayPort {
       return fail(readableError(error));
     }
     try {
-      await this.#record(transaction, values(done.stored, null));
+      await this.#record(transaction, { kind: "step", ...place, result: done.stored, failure: null });
     } catch (error) {
       await transaction.rollback();
       // The commit's outcome is unknown here: the next replay looks for the checkpoint. A transaction that PostgreSQL ended
@@ -160,14 +153,19 @@ export class RunPort implements ReplayPort {
     return done.result;
   }
 
-  /** In the step's own transaction if it used one: its writes and the checkpoint commit together. */
-  async #record(transaction: RequestTransaction | null, values: unknown[]): Promise<void> {
+  /**
+   * In the step's own transaction if it used one: its writes and the checkpoint commit together. Otherwise with the
+   * checkpoints of other runs.
+   */
+  async #record(transaction: RequestTransaction | null, step: RunCall & { kind: "step" }): Promise<void> {
+    const values = [step.run, step.fence, step.place, step.step, step.result, step.failure, step.began];
+    const alone = () => this.#runtime.systemPool.query({ ...record, values });
     const isUsed = transaction?.isOpen;
     // Ended too: a statement that comes later would open it, and hold its connection for ever.
     if (!isUsed) await transaction?.rollback();
     const recording = isUsed
       ? transaction.commit({ ...record, values })
-      : this.#runtime.systemPool.query({ ...record, values });
+      : runCalls(this.#runtime.systemPool).make<unknown>(step, alone);
     await recording.catch((error) => {
       throw lostOr(error);
     });

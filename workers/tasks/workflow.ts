@@ -20,7 +20,7 @@ export const workflow = defineTask({
       workflows: app.api["~svc"].workflows,
       log: job.log,
       signal: job.signal,
-      finishWith: (call) => job.finishWith(call),
+      finishWith: (send) => job.finishWith(send),
       isConnected: async () => (await connections?.work()) ?? true,
     }),
 });
