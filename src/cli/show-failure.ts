@@ -3,6 +3,7 @@
  * contain values of rows, so it is for `svc dev` and @svc/testing only.
  */
 import pg from "pg";
+import { causesOf } from "../kit/causes.ts";
 import { statementOf } from "../postgres/errors.ts";
 import { say } from "./command.ts";
 import { placeIn } from "./explain.ts";
@@ -17,12 +18,12 @@ export function showFailure(thrown: unknown, cwd: string): string {
 
 /** Of a promise that nobody awaited: undefined if it is not of a statement. @param cwd the application's folder */
 export function describeUnawaited(reason: unknown, cwd: string): string | undefined {
-  if (![...causesOf(reason)].some((error) => statementOf(error) !== undefined)) return undefined;
+  if (!causesOf(reason).some((error) => statementOf(error) !== undefined)) return undefined;
   return `A statement of ctx.db failed, and nobody awaited it: an await or a return is missing.\n${describeFailure(reason, cwd)}`;
 }
 
 function describeFailure(thrown: unknown, cwd: string): string {
-  const errors = [...causesOf(thrown)];
+  const errors = causesOf(thrown);
   const place = errors.map(({ stack }) => placeIn(stack ?? "", cwd)).find((one) => one !== null);
   const database = errors.find((error) => error instanceof pg.DatabaseError);
   const told = errors.find((error) => statementOf(error) !== undefined) ?? errors[0];
@@ -31,15 +32,6 @@ function describeFailure(thrown: unknown, cwd: string): string {
     ...(database ? describe(database) : [told ? `${told.name}: ${told.message}` : String(thrown)]),
     ...(database || !told ? [] : errors.slice(errors.indexOf(told) + 1).map(reasonOf)),
   ].join("\n");
-}
-
-/** The error and its causes; at most ten, since they may be circular. */
-function* causesOf(thrown: unknown): Generator<Error> {
-  let error = thrown;
-  for (let depth = 0; depth < 10 && error instanceof Error; depth++) {
-    yield error;
-    error = error.cause;
-  }
 }
 
 /** Node says "fetch failed", and why in the cause: errors of connections have a code, and at times no message. */
