@@ -6,6 +6,7 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { CronDefinition } from "../src/contract/cron.ts";
+import { oneAtATime } from "../src/kit/one-at-a-time.ts";
 
 /** In milliseconds. */
 const lookEvery = 1_000;
@@ -103,7 +104,7 @@ export function startCrontab({ crons, pool, log, now }: CrontabOptions): Crontab
 
   /** Without the database there is no time to claim; the log says so once. */
   let isLost = false;
-  const lookAgain = () =>
+  const lookAgain = oneAtATime(() =>
     look().then(
       () => {
         isLost = false;
@@ -112,15 +113,14 @@ export function startCrontab({ crons, pool, log, now }: CrontabOptions): Crontab
         if (!isLost) log.warn({ reason: String(error) }, "no cron could be claimed; trying again each second");
         isLost = true;
       },
-    );
+    ),
+  );
 
   const timer =
     now || crons.length === 0
       ? undefined
       : setInterval(() => {
-          looking ??= lookAgain().finally(() => {
-            looking = undefined;
-          });
+          looking = lookAgain();
         }, lookEvery);
 
   return {

@@ -9,6 +9,7 @@
  */
 import type pg from "pg";
 import type { Logger } from "pino";
+import { oneAtATime } from "../src/kit/one-at-a-time.ts";
 import type { Pools } from "../src/postgres/pools.ts";
 
 /** In milliseconds: the first pause between two attempts to connect; doubled each time. */
@@ -27,7 +28,7 @@ export class OwnConnections {
   readonly #pools: OwnConnectionsOptions["pools"];
   readonly #log: Logger;
   readonly #onChange: OwnConnectionsOptions["onChange"];
-  #checking: Promise<boolean> | undefined;
+  readonly #check = oneAtATime(() => this.#try());
   #failedAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -47,10 +48,7 @@ export class OwnConnections {
   async work(): Promise<boolean> {
     if (this.#closed) return true;
     if (!this.seemToWork) return false;
-    this.#checking ??= this.#try().finally(() => {
-      this.#checking = undefined;
-    });
-    return this.#checking;
+    return this.#check();
   }
 
   close(): void {

@@ -12,6 +12,7 @@ import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
 import type { RequestLimits } from "../http/request-limits.ts";
 import { check, own, toObject } from "../kit/input-checks.ts";
+import { loadedOnce } from "../kit/loaded-once.ts";
 import { isJson, quality } from "../kit/media-type.ts";
 import { requirePackages, requirePackagesForCall } from "../kit/optional-packages.ts";
 import type { Authenticate } from "../kit/session.ts";
@@ -99,18 +100,16 @@ async function show(request: IncomingMessage, response: ServerResponse, { settin
 
 /** Loads the engine once. After a failure the next request tries again. */
 function engineLoader(options: GraphqlOptions): () => Promise<{ engine: Engine }> {
-  let loading: Promise<{ engine: Engine }> | undefined;
-  return () => {
+  return loadedOnce(async () => {
     // PostGraphile's checks of its plugins print advice that only their authors need.
     process.env.GRAPHILE_ENV ??= "production";
-    loading ??= import("./engine.ts")
-      .then(async ({ createEngine }) => ({ engine: await createEngine(options) }))
-      .catch((cause) => {
-        loading = undefined;
-        throw new SvcError("UNAVAILABLE", "GraphQL is not ready.", { cause, retryAfter: 5 });
-      });
-    return loading;
-  };
+    try {
+      const { createEngine } = await import("./engine.ts");
+      return { engine: await createEngine(options) };
+    } catch (cause) {
+      throw new SvcError("UNAVAILABLE", "GraphQL is not ready.", { cause, retryAfter: 5 });
+    }
+  });
 }
 
 async function readRequest(request: IncomingMessage, limits: BodyLimits): Promise<GraphqlRequest> {

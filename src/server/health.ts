@@ -3,6 +3,7 @@ import { setImmediate as afterInput, setTimeout as sleep } from "node:timers/pro
 import { type RequestHandler, Router } from "express";
 import type pg from "pg";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
+import { oneAtATime } from "../kit/one-at-a-time.ts";
 import type { Pools } from "../postgres/pools.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -38,8 +39,8 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
     "/readyz",
     named("/readyz", async (_request, response) => {
       const database = await isReachable();
-      const ready = database && !readiness.stopping();
       const stopping = readiness.stopping();
+      const ready = database && !stopping;
       // Balancers ask on while the process stops.
       exchangeOf(response).isExpected = stopping;
       const { flow, lag } = readiness.realtime();
@@ -75,13 +76,13 @@ export function createPing(
   pools: readonly [pg.Pool, ...pg.Pool[]],
   patience = defaultPatience,
 ): () => Promise<boolean> {
-  let asking: Promise<boolean> | undefined;
   let deadline = 0;
+  const ask = oneAtATime(() => {
+    deadline = performance.now() + patience;
+    return ping(pools.find(hasRoom) ?? pools[0]);
+  });
   return () => {
-    if (!asking) deadline = performance.now() + patience;
-    asking ??= ping(pools.find(hasRoom) ?? pools[0]).finally(() => {
-      asking = undefined;
-    });
+    const asking = ask();
     const late = sleep(Math.max(0, deadline - performance.now()), undefined, { ref: false });
     // A process that was busy for so long has not read an answer that is there already.
     return Promise.race([asking, late.then(() => afterInput(false))]);

@@ -8,6 +8,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { ApiKeyOptions } from "../../contract/auth.ts";
 import { hashOf, isKey } from "../../kit/key-format.ts";
+import { oneAtATime } from "../../kit/one-at-a-time.ts";
 import { RecentMap } from "../../kit/recent-map.ts";
 import type { Session } from "../../kit/session.ts";
 import { askAuth } from "../ask-auth.ts";
@@ -56,7 +57,7 @@ export class KeyLookup {
   readonly #unknown = new RecentMap<string, { endings: number; at: number }>(maxUnknown);
   /** By hash: what the next statement asks for. */
   readonly #waiting = new Map<string, Waiting>();
-  #asking: Promise<void> | undefined;
+  readonly #askAll = oneAtATime(() => this.#ask());
   readonly #noting = new Set<Promise<void>>();
 
   constructor(options: KeyLookupOptions) {
@@ -103,9 +104,7 @@ export class KeyLookup {
   #row(hash: string): Promise<Row | undefined> {
     const waiting = this.#waiting.get(hash) ?? Promise.withResolvers<Row | undefined>();
     this.#waiting.set(hash, waiting);
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-    });
+    void this.#askAll();
     return waiting.promise;
   }
 

@@ -8,6 +8,7 @@ import { parseEnvelope, type SecretConfig, symmetricDecrypt, symmetricEncrypt } 
 import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
 import type pg from "pg";
 import type { Logger } from "pino";
+import { oneAtATime } from "../../kit/one-at-a-time.ts";
 import { secretConfig } from "../../kit/secret-version.ts";
 import { askAuth } from "../ask-auth.ts";
 
@@ -50,8 +51,8 @@ export class KeyStore {
   #signing: (SigningKey & { expiresAt: number }) | undefined;
   /** By `performance.now()`: the clock of the machine may be set back. */
   #readAt = Number.NEGATIVE_INFINITY;
-  #reading: Promise<void> | undefined;
-  #renewing: Promise<SigningKey> | undefined;
+  readonly #read = oneAtATime(() => this.#readNow());
+  readonly #renew = oneAtATime(() => this.#renewNow());
 
   /** @param secrets newest first */
   constructor(pool: pg.Pool, secrets: readonly string[], log: Logger) {
@@ -65,11 +66,7 @@ export class KeyStore {
     const now = Date.now();
     const fresh = performance.now() - this.#readAt < trustFor;
     if (this.#signing && fresh && this.#signing.expiresAt > now + signingMargin) return this.#signing;
-
-    this.#renewing ??= this.#renew().finally(() => {
-      this.#renewing = undefined;
-    });
-    return this.#renewing;
+    return this.#renew();
   }
 
   /** The key with that id if its signatures are accepted, or null. */
@@ -86,7 +83,7 @@ export class KeyStore {
     return { keys: live.map(([kid, { jwk }]) => ({ ...jwk, kid, alg: algorithm, use: "sig" })) };
   }
 
-  async #renew(): Promise<SigningKey> {
+  async #renewNow(): Promise<SigningKey> {
     // The race for the first key takes two rounds; more only while processes with different secrets start together.
     for (let round = 0; round < 5; round++) {
       await this.#read();
@@ -135,13 +132,6 @@ export class KeyStore {
 
   async #readAgain(after: number): Promise<void> {
     if (performance.now() - this.#readAt >= after) await this.#read();
-  }
-
-  #read(): Promise<void> {
-    this.#reading ??= this.#readNow().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
   }
 
   async #readNow(): Promise<void> {

@@ -15,6 +15,7 @@ import {
   fetchUserInfo,
 } from "openid-client";
 import type { Logger } from "pino";
+import { oneAtATime } from "../../kit/one-at-a-time.ts";
 import { describeFailure } from "./failure.ts";
 import { type Profile, readProfile } from "./profile.ts";
 import { fetchLimited, Provider, type ProviderSettings, type Tokens, timeout } from "./provider.ts";
@@ -40,7 +41,7 @@ export class OpenIdProvider extends Provider {
   readonly #settings: ProviderSettings;
   readonly #options: OpenIdOptions;
   #known: { configuration: Configuration; until: number } | undefined;
-  #asking: Promise<Configuration> | undefined;
+  readonly #discover = oneAtATime(() => this.#ask());
 
   constructor(id: string, settings: ProviderSettings, options: OpenIdOptions, own: string, log: Logger) {
     super(id, own, log);
@@ -66,11 +67,7 @@ export class OpenIdProvider extends Provider {
   }
 
   protected async configuration(): Promise<Configuration> {
-    if (this.#known && this.#known.until > Date.now()) return this.#known.configuration;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
+    return this.#known && this.#known.until > Date.now() ? this.#known.configuration : this.#discover();
   }
 
   async #ask(): Promise<Configuration> {
