@@ -4,11 +4,12 @@
  * may import it.
  * Next hop: `auth-tables.ts`.
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { loadAuth } from "../app/load-app.ts";
+import { writeChanged } from "../codegen/write-changed.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { AuthDefinition } from "../contract/auth.ts";
+import { keyOf } from "../kit/written-names.ts";
 import { type AuthColumn, type AuthTable, authTables } from "./auth-tables.ts";
 
 /**
@@ -20,10 +21,7 @@ export async function writeAuthSchema(config: EffectiveConfig): Promise<string[]
   if (!config.codegen.authSchema) return [];
   const file = join(config.rootDir, "generated", "auth-schema.ts");
   const text = authSchema(await loadAuth(config));
-  if ((await readFile(file, "utf8").catch(() => null)) === text) return [];
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, text);
-  return [relative(config.cwd, file)];
+  return (await writeChanged(file, text)) ? [relative(config.cwd, file)] : [];
 }
 
 /** The text of the file. The same definition gives the same bytes. */
@@ -44,7 +42,7 @@ export function authSchema(definition: AuthDefinition): string {
 }
 
 function tableText({ key, name, columns }: AuthTable, tables: readonly AuthTable[], position: number): string {
-  const lines = columns.map((column) => `  ${propertyOf(column.property)}: ${columnText(column, tables, position)},`);
+  const lines = columns.map((column) => `  ${keyOf(column.property)}: ${columnText(column, tables, position)},`);
   return [
     `export const ${key} = auth.table(${JSON.stringify(name)}, {`,
     '  id: text("id").primaryKey(),',
@@ -52,8 +50,6 @@ function tableText({ key, name, columns }: AuthTable, tables: readonly AuthTable
     "});",
   ].join("\n");
 }
-
-const propertyOf = (name: string) => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));
 
 function columnText(column: AuthColumn, tables: readonly AuthTable[], position: number): string {
   const { name, type, values, notNull, references } = column;

@@ -2,9 +2,9 @@
  * Generates `backend/generated/ai.ts`, from which an application imports the AI module. Next hop:
  * `src/ai/create-ai.ts`.
  */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import type { EffectiveConfig } from "../config/config.ts";
+import { writeChanged } from "./write-changed.ts";
 
 const text = `// Written by svc codegen. Do not edit.
 import { createAi } from "@svc/core";
@@ -20,8 +20,5 @@ export const ai = createAi();
  */
 export async function writeAiModule(config: EffectiveConfig): Promise<string[]> {
   const file = join(config.rootDir, "generated", "ai.ts");
-  if ((await readFile(file, "utf8").catch(() => null)) === text) return [];
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, text);
-  return [relative(config.cwd, file)];
+  return (await writeChanged(file, text)) ? [relative(config.cwd, file)] : [];
 }

@@ -7,10 +7,11 @@ import { dirname } from "node:path";
 import type { Api } from "../contract/api.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { unusedName } from "../kit/written-names.ts";
 import { dbModuleOf } from "./db-module.ts";
 import type { Exported } from "./exported.ts";
 import { Modules } from "./modules.ts";
-import { Resources, unusedName } from "./resources.ts";
+import { Resources } from "./resources.ts";
 
 /** An operation: its expression, and its type. */
 type Operation = readonly [value: string, type: string];

@@ -3,8 +3,8 @@
  * Next hop: `src/crud/crud-sql.ts`, `client-api.ts`.
  */
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { readdir, rm } from "node:fs/promises";
+import { join, relative } from "node:path";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { crudFile } from "../crud/crud-sql.ts";
@@ -17,6 +17,7 @@ import { webhooksFile } from "../webhooks/webhooks-sql.ts";
 import { clientApi } from "./client-api.ts";
 import { dbModule, dbModuleOf } from "./db-module.ts";
 import { exportedProcedures } from "./exported.ts";
+import { writeChanged } from "./write-changed.ts";
 
 /** @returns the changes: "wrote FILE" or "removed FILE", relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
@@ -45,12 +46,7 @@ export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<
   ]);
   const done: string[] = [];
   const note = (verb: string, path: string) => done.push(`${verb} ${relative(config.cwd, path)}`);
-  for (const [path, text] of files) {
-    if ((await readFile(path, "utf8").catch(() => null)) === text) continue;
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, text);
-    note("wrote", path);
-  }
+  for (const [path, text] of files) if (await writeChanged(path, text)) note("wrote", path);
   // The whole folder is generated, so files of removed resources are deleted.
   const present: string[] = await readdir(crudFolder).catch(() => []);
   for (const path of present.filter((name) => name.endsWith(".sql")).map((name) => join(crudFolder, name))) {

@@ -7,6 +7,7 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { readSource } from "../audit/source.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
+import { isPlainName } from "../kit/written-names.ts";
 
 /** An export, or a member of one: `["notesCrud", "list"]`. */
 export interface Exported {
@@ -41,7 +42,7 @@ type Finished = { "~svc": { procedure: ProcedureDefinition } };
 /** Single procedures, those of a resource, and those of a record of resources. */
 function membersOf(record: object, levels: number): [string[], Finished][] {
   return Object.entries(record).flatMap(([key, value]: [string, unknown]): [string[], Finished][] => {
-    if (!/^[A-Za-z_$][\w$]*$/.test(key) || !isRecord(value)) return [];
+    if (!isPlainName(key) || !isRecord(value)) return [];
     if (isFinished(value)) return [[[key], value]];
     if (levels === 1) return [];
     return membersOf(value, levels - 1).map(([path, item]) => [[key, ...path], item]);

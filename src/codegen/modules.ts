@@ -1,8 +1,8 @@
 /** The modules of the backend from which `api.ts` takes types. */
 import { basename } from "node:path";
+import { unusedName } from "../kit/written-names.ts";
 import { importPath } from "./db-module.ts";
 import type { Exported } from "./exported.ts";
-import { unusedName } from "./resources.ts";
 
 export class Modules {
   readonly #folder: string;

@@ -4,6 +4,7 @@
  * Next hop: `client/sdk/src/related.ts`.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
+import { keyOf, unusedName } from "../kit/written-names.ts";
 
 const reading = ["list", "get"] as const;
 const withoutRows = ["aggregate", "history", "deliveries", "retryDelivery"] as const;
@@ -75,14 +76,6 @@ export class Resources {
   }
 }
 
-/** The name, or with a number if it is used. Adds it to the used ones. */
-export function unusedName(name: string, used: Set<string>): string {
-  let free = name;
-  for (let count = 2; used.has(free); count++) free = `${name}${count}`;
-  used.add(free);
-  return free;
-}
-
 /** Such as `InvoiceLinesResource` for `invoice_lines`. */
 const typeName = ({ prefix }: CrudDefinition) =>
   `${prefix.replaceAll(/(?:^[\W_]*|[\W_]+)([^\W_]?)/g, (_, letter: string) => letter.toUpperCase())}Resource`;
@@ -108,5 +101,3 @@ function columnsConstant(crud: CrudDefinition): string {
   const [type, end] = relations.length > 0 ? [": Conversions", ""] : ["", " as const"];
   return `const ${constantName(crud)}${type} = {\n  ${[...columns, ...relations].join(",\n  ")},\n}${end};`;
 }
-
-const keyOf = (property: string) => (/^[A-Za-z_$][\w$]*$/.test(property) ? property : JSON.stringify(property));

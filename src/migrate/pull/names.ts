@@ -1,25 +1,8 @@
 /** Names in TypeScript for tables, columns, enums and schemas of a database. */
+import { isPlainName, unusedName } from "../../kit/written-names.ts";
 
-/** The names of one scope: each is given once. */
-export class Names {
-  readonly #taken: Set<string>;
-
-  /** @param taken names that mean something else there */
-  constructor(taken: Iterable<string> = []) {
-    this.#taken = new Set(taken);
-  }
-
-  /** @returns `name` in camel case; with a number behind it when it is taken */
-  give(name: string): string {
-    const wanted = camelCase(name);
-    for (let count = 1; ; count++) {
-      const candidate = count === 1 ? wanted : `${wanted}${count}`;
-      if (this.#taken.has(candidate)) continue;
-      this.#taken.add(candidate);
-      return candidate;
-    }
-  }
-}
+/** @param taken the names of the scope, to which it is added @returns `name` in camel case; with a number when it is taken */
+export const givenName = (name: string, taken: Set<string>): string => unusedName(camelCase(name), taken);
 
 /** `user_id`, `User Id` and `userId` become `userId`. */
 function camelCase(name: string): string {
@@ -37,11 +20,6 @@ export const reservedWords =
     " ",
   );
 
-const isPlain = (name: string) => /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name);
-
-/** A name as the key of an object. */
-export const keyOf = (name: string): string => (isPlain(name) ? name : JSON.stringify(name));
-
 /** A member of an object. */
 export const memberOf = (object: string, name: string): string =>
-  isPlain(name) ? `${object}.${name}` : `${object}[${JSON.stringify(name)}]`;
+  isPlainName(name) ? `${object}.${name}` : `${object}[${JSON.stringify(name)}]`;

@@ -3,10 +3,11 @@
  * to each other in a circle.
  * Next hop: `write-columns.ts`, and `write-table.ts` for keys and indexes.
  */
+import { keyOf } from "../../kit/written-names.ts";
 import { derivedName } from "../../postgres/schema-names.ts";
 import type { Catalog, PulledColumn, PulledTable } from "./catalog.ts";
 import type { PulledPolicy } from "./left-behind.ts";
-import { keyOf, Names, reservedWords } from "./names.ts";
+import { givenName, reservedWords } from "./names.ts";
 import { type Module, writeColumn } from "./write-columns.ts";
 import { type Declared, type Find, hasUsualName, writeMembers } from "./write-table.ts";
 
@@ -30,7 +31,7 @@ class SchemaFile {
   readonly #core = new Set<string>();
   #usesSql = false;
   /** Constants of schemas, enums, types and tables share the module's scope with what it imports. */
-  readonly #names: Names;
+  readonly #names: Set<string>;
   readonly #schemas = new Map<string, string>();
   readonly #enums = new Map<string, string>();
   readonly #types = new Map<string, string>();
@@ -39,16 +40,16 @@ class SchemaFile {
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
     this.#tables = inOrder(catalog.tables);
-    this.#names = new Names([...reservedWords, ...builders, "sql"]);
+    this.#names = new Set([...reservedWords, ...builders, "sql"]);
     const schemas = [...catalog.enums, ...catalog.tables]
       .map(({ schema }) => schema)
       .filter((name) => name !== "public");
-    for (const name of new Set(schemas)) this.#schemas.set(name, this.#names.give(`${name}_schema`));
-    for (const one of catalog.enums) this.#enums.set(identity(one), this.#names.give(one.name));
+    for (const name of new Set(schemas)) this.#schemas.set(name, givenName(`${name}_schema`, this.#names));
+    for (const one of catalog.enums) this.#enums.set(identity(one), givenName(one.name, this.#names));
     for (const [place, table] of this.#tables.entries()) {
       this.#declared.set(identity(table), {
         place,
-        constant: this.#names.give(table.name),
+        constant: givenName(table.name, this.#names),
         columns: propertiesOf(table),
       });
     }
@@ -94,7 +95,7 @@ class SchemaFile {
     },
     enumType: (schema, name) => this.#enums.get(identity({ schema, name })),
     customType: (type) => {
-      const known = this.#types.get(type) ?? this.#names.give(type.replace(/^.*\.|\(.*$/g, ""));
+      const known = this.#types.get(type) ?? givenName(type.replace(/^.*\.|\(.*$/g, ""), this.#names);
       this.#types.set(type, known);
       return known;
     },
@@ -157,13 +158,13 @@ class SchemaFile {
 
 /** A key of one column is called `id`, as generated operations want it. */
 function propertiesOf({ columns, primaryKey }: PulledTable): Map<string, string> {
-  const names = new Names();
+  const names = new Set<string>();
   const [key, ...more] = primaryKey?.columns ?? [];
   const isNamed = columns.some(({ name }) => name === "id");
   if (key === undefined || more.length > 0 || isNamed)
-    return new Map(columns.map(({ name }) => [name, names.give(name)]));
-  const id = names.give("id");
-  return new Map(columns.map(({ name }) => [name, name === key ? id : names.give(name)]));
+    return new Map(columns.map(({ name }) => [name, givenName(name, names)]));
+  const id = givenName("id", names);
+  return new Map(columns.map(({ name }) => [name, name === key ? id : givenName(name, names)]));
 }
 
 /** Types whose values PostgreSQL's driver does not give as text. */
