@@ -1,7 +1,7 @@
 /** Names in TypeScript that is generated. */
 
-/** Whether it stands as a property or a variable without quotes. */
-export const isPlainName = (name: string): boolean => /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name);
+/** Whether it stands as a property or a variable without quotes. https://tc39.es/ecma262/#prod-IdentifierName */
+export const isPlainName = (name: string): boolean => /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name);
 
 /** A name as the key of an object. */
 export const keyOf = (name: string): string => (isPlainName(name) ? name : JSON.stringify(name));

@@ -99,7 +99,7 @@ const keys = [
 ];
 
 const column = fc.record({
-  name: fc.constantFrom("title", "Full Name", "userId", "user_id", "class", "9lives", "한글"),
+  name: fc.constantFrom("title", "Full Name", "userId", "user_id", "class", "9lives", "한글", "area_m²", "½", "दाम"),
   type: fc.constantFrom(...Object.keys(types)),
   hasDefault: fc.boolean(),
   notNull: fc.boolean(),
@@ -182,6 +182,14 @@ test("an index keeps the order of its columns and where nulls are", async () => 
   const indexes = orders.map((order, at) => `create index i${at} on kinds (${order})`);
   const table = "create table kinds (id serial primary key, a integer, b integer, c text)";
   const { first, second } = await twin([table, ...indexes].join(";\n"), "public");
+  expect(await facts(second)).toEqual(await facts(first));
+});
+
+test("digits and marks that TypeScript takes in no name are left out of one, and stay in that of the database", async () => {
+  const sql = 'create table "Fläche_m²" (id integer primary key, "area_m²" real, "½" real, "दाम" integer, "2²" text)';
+  const { file, first, second } = await twin(sql, "public");
+  const { flächeM } = await import(file);
+  expect(Object.keys(getTableColumns(flächeM))).toEqual(["id", "areaM", "_", "दाम", "_2"]);
   expect(await facts(second)).toEqual(await facts(first));
 });
 

@@ -6,12 +6,12 @@ export const givenName = (name: string, taken: Set<string>): string => unusedNam
 
 /** `user_id`, `User Id` and `userId` become `userId`. */
 function camelCase(name: string): string {
-  const [first = "", ...others] = name.split(/[^\p{L}\p{N}$]+/u).filter(Boolean);
+  const [first = "", ...others] = name.split(/(?:[^\p{ID_Continue}$]|_)+/u).filter(Boolean);
   const start = /^\p{Lu}+$/u.test(first)
     ? first.toLowerCase()
     : first.replace(/^\p{Lu}/u, (letter) => letter.toLowerCase());
   const joined = start + others.map((word) => word.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase())).join("");
-  return /^[\p{L}$]/u.test(joined) ? joined : `_${joined}`;
+  return isPlainName(joined) ? joined : `_${joined}`;
 }
 
 /** Words that cannot name a constant of a module. https://tc39.es/ecma262/#prod-ReservedWord */
