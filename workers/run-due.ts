@@ -4,12 +4,9 @@
  * Next hop: `run-job.ts` for one job, `crontab.ts` for crons.
  */
 import { type JobHelpers, Logger as QueueLogger, runTaskListOnce, type TaskList } from "graphile-worker";
-import type { Logger } from "pino";
 import { sessionsOfUsers } from "../src/auth/sessions/find-user.ts";
-import type { EffectiveConfig } from "../src/config/config.ts";
-import type { LoadedApp } from "../src/contract/loaded-app.ts";
-import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
-import { createRuntime } from "../src/service/runtime.ts";
+import { createPools } from "../src/postgres/pools.ts";
+import { createRuntime, type ProcessOptions } from "../src/service/runtime.ts";
 import { createSender } from "../src/webhooks/sender.ts";
 import { startCrontab } from "./crontab.ts";
 import { runJob } from "./run-job.ts";
@@ -17,12 +14,7 @@ import { toPino } from "./runner.ts";
 import type { TaskServices } from "./task.ts";
 import { tasks } from "./tasks.ts";
 
-export interface DueJobsOptions {
-  app: LoadedApp;
-  config: EffectiveConfig;
-  urls: PoolUrls;
-  secrets: readonly string[];
-  log: Logger;
+export interface DueJobsOptions extends ProcessOptions {
   /** The service beside it: `context.baseUrl` without AUTHLIB_URL. (Default: by the configured port) */
   url?: string;
 }
@@ -53,10 +45,11 @@ interface FailedRun {
 }
 
 /** Opens separate connections, and registers the crons as a starting worker does. */
-export async function openDueJobs({ app, config, urls, secrets, log, url }: DueJobsOptions): Promise<DueJobs> {
+export async function openDueJobs(options: DueJobsOptions): Promise<DueJobs> {
+  const { app, config, urls, log, url } = options;
   const settings = { ...config.pool, ...config.limits, request: 2, system: 4, auth: 1 };
   const pools = createPools(urls, settings, log);
-  const runtime = createRuntime(app, pools, config, secrets, log, { url });
+  const runtime = createRuntime(options, pools, { url });
   const services: TaskServices = { app, runtime, sessionOf: sessionsOfUsers(pools.system, app.auth) };
   const { crons } = app.api["~svc"];
   // A new one each time, because a test may have changed the times in the database.

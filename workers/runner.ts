@@ -9,13 +9,11 @@ import { Logger as QueueLogger, runTaskList, type TaskList, type WorkerEvents } 
 import pg from "pg";
 import type { Logger } from "pino";
 import { sessionsOfUsers } from "../src/auth/sessions/find-user.ts";
-import type { EffectiveConfig } from "../src/config/config.ts";
-import type { LoadedApp } from "../src/contract/loaded-app.ts";
 import { DefinitionError } from "../src/kit/definition-error.ts";
 import { didYouMean } from "../src/kit/nearest.ts";
 import { createPools, type PoolUrls } from "../src/postgres/pools.ts";
 import { endOrBreak } from "../src/postgres/silence.ts";
-import { createRuntime } from "../src/service/runtime.ts";
+import { createRuntime, type ProcessOptions } from "../src/service/runtime.ts";
 import type { JobMetrics } from "../src/telemetry/job-metrics.ts";
 import type { Tracing } from "../src/telemetry/span.ts";
 import { missingReceivers, refuseMissingReceivers } from "../src/webhooks/receivers.ts";
@@ -39,14 +37,9 @@ const endsWithin = 3_000;
 /** In milliseconds before a worker that lost the database starts again. */
 const restartAfter = 500;
 
-export interface WorkerOptions {
-  app: LoadedApp;
-  config: EffectiveConfig;
+export interface WorkerOptions extends ProcessOptions {
   /** `queue`: the system's login without a pooler, if `system` uses one. (Default: `system`) */
   urls: PoolUrls & { queue?: string };
-  /** Newest first, the same as in API processes. */
-  secrets: readonly string[];
-  log: Logger;
   /** The service in the same process: `context.baseUrl` without AUTHLIB_URL. (Default: by the configured port) */
   url?: string;
   /** Jobs at a time. (Default: 4) */
@@ -90,7 +83,7 @@ export function startWorker(options: WorkerOptions): Worker {
   const direct = options.urls.queue ?? options.urls.system;
   const connections = new OwnConnections({ pools, log, onChange: (work) => options.metrics?.setPaused(!work) });
   const queue = createQueuePool(direct, settings, log, () => connections.seemToWork);
-  const runtime = createRuntime(app, pools, config, options.secrets, log, { url: options.url });
+  const runtime = createRuntime({ ...options, log }, pools, { url: options.url });
   const history = new JobHistory(queue.pool, config.limits, log);
   const sessionOf = sessionsOfUsers(pools.system, app.auth);
   const { historyDays, webhookDays } = config.limits;

@@ -4,20 +4,17 @@
  * nothing.
  * Next hop: `src/call/batch.ts`; `sql/jobs/jobs_of_transaction.sql`.
  */
-import type { Logger } from "pino";
 import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
 import { runWithin } from "../call/batch.ts";
 import { CallContext } from "../call/create-context.ts";
 import { inTransaction, requireSession } from "../call/invoke.ts";
-import type { EffectiveConfig } from "../config/config.ts";
-import type { LoadedApp } from "../contract/loaded-app.ts";
 import { decodeCall } from "../http/wire.ts";
 import { causesOf } from "../kit/causes.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { createPools, type PoolUrls } from "../postgres/pools.ts";
+import { createPools } from "../postgres/pools.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { createRuntime } from "./runtime.ts";
+import { createRuntime, type ProcessOptions } from "./runtime.ts";
 
 export interface DryRun {
   /** The body of the answer: `{ json, meta }`, or an error with its message. */
@@ -41,22 +38,15 @@ interface Written {
   followed: boolean;
 }
 
-export interface DryRunOptions {
-  app: LoadedApp;
-  config: EffectiveConfig;
-  urls: PoolUrls;
-  secrets: readonly string[];
-  log: Logger;
-}
-
 /** @param userId null for a caller without an account @param args as in a call's body */
 export async function dryRun(
   call: { name: string; userId: string | null; args: unknown },
-  { app, config, urls, secrets, log }: DryRunOptions,
+  options: ProcessOptions,
 ): Promise<DryRun> {
+  const { app, config, urls, log } = options;
   const settings = { ...config.pool, ...config.limits, request: 2, system: 2, auth: 1 };
   const pools = createPools({ ...urls, system: readOnly(urls.system) }, settings, log);
-  const runtime = createRuntime(app, pools, config, secrets, log);
+  const runtime = createRuntime(options, pools);
   const done: DryRun = { answer: {}, status: 200, rows: [], jobs: [], messages: [], refused: [] };
   const openFetch = refuseFetch(done.refused);
   try {

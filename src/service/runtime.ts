@@ -12,23 +12,27 @@ import { followedTables } from "../crud/followed-tables.ts";
 import { keepPlans } from "../crud/kept-plans.ts";
 import { PrewarmedProcess } from "../documents/prewarmed-process.ts";
 import { requestDatabases, systemDatabase } from "../postgres/database.ts";
-import type { Pools } from "../postgres/pools.ts";
+import type { Pools, PoolUrls } from "../postgres/pools.ts";
 import { describePublication } from "../realtime/publication.ts";
 import { searchTables } from "../search/searchable.ts";
 import { isGrantedList, isPublicQuery } from "../server/rerun.ts";
 import { describeMissingFolder } from "../storage/missing-folder.ts";
 import { createStorage } from "../storage/storage.ts";
 
-/**
- * @param secrets newest first; they sign read grants, and all processes must have the same
- * @param url where the service listens: with port 0 only a started one knows
- */
+/** What a process runs an application with. */
+export interface ProcessOptions {
+  app: LoadedApp;
+  config: EffectiveConfig;
+  urls: PoolUrls;
+  /** Newest first; all processes have the same. They sign sessions, tokens and read grants. */
+  secrets: readonly string[];
+  log: Logger;
+}
+
+/** @param url where the service listens: with port 0 only a started one knows */
 export function createRuntime(
-  app: LoadedApp,
+  { app, config, secrets, log }: ProcessOptions,
   pools: Pools,
-  config: EffectiveConfig,
-  secrets: readonly string[],
-  log: Logger,
   { url = `http://localhost:${config.port}`, auth }: { url?: string | undefined; auth?: Runtime["auth"] } = {},
 ): Runtime {
   const { procedures } = app.api["~svc"];

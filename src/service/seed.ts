@@ -3,32 +3,22 @@
  * Next hop: `src/contract/seed.ts` for authors' types, `src/call/invoke.ts` for the transaction.
  */
 import pg from "pg";
-import type { Logger } from "pino";
 import { createAuth } from "../auth/create-auth.ts";
 import { inTransaction } from "../call/invoke.ts";
-import type { EffectiveConfig } from "../config/config.ts";
-import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { Seed, SeedUser } from "../contract/seed.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { causesOf } from "../kit/causes.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { createPools, type PoolUrls } from "../postgres/pools.ts";
-import { createRuntime } from "./runtime.ts";
-
-export interface SeedOptions {
-  app: LoadedApp;
-  config: EffectiveConfig;
-  urls: PoolUrls;
-  secrets: readonly string[];
-  log: Logger;
-}
+import { createPools } from "../postgres/pools.ts";
+import { createRuntime, type ProcessOptions } from "./runtime.ts";
 
 /**
  * @throws DefinitionError with the database's message; other errors of the seed, the database or an application's hook.
  *   Rows are rolled back then, users are not
  */
-export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: SeedOptions): Promise<void> {
+export async function runSeed(seed: Seed, options: ProcessOptions): Promise<void> {
+  const { app, config, urls, secrets, log } = options;
   const pools = createPools(urls, { ...config.pool, ...config.limits, request: 1, system: 2, auth: 1 }, log);
   const { social: _, ...definition } = app.auth; // nobody signs in here, so their variables need not be set
   const auth = await createAuth({
@@ -45,7 +35,7 @@ export async function runSeed(seed: Seed, { app, config, urls, secrets, log }: S
     await pools.close();
     throw error;
   });
-  const runtime = createRuntime(app, pools, config, secrets, log);
+  const runtime = createRuntime(options, pools);
   const user = async ({ email, name = email.split("@")[0] ?? email, ...others }: SeedUser): Promise<string> => {
     const { rows } = await pools.system.query("select auth.find_user_id($1) as id", [email]);
     return rows[0]?.id ?? (await auth.signIn()).users.create({ email, name, ...others });

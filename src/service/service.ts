@@ -10,7 +10,6 @@ import { createAuth } from "../auth/create-auth.ts";
 import type { ShowMail } from "../auth/mail/mails.ts";
 import type { UserAdmin } from "../auth/user-admin.ts";
 import type { EffectiveConfig } from "../config/config.ts";
-import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
 import { followedTables } from "../crud/followed-tables.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
@@ -36,16 +35,11 @@ import { uploadEndpoint } from "../storage/upload-route.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { Tracing } from "../telemetry/span.ts";
 import { drain, type HttpServer, listen, openServer } from "./http-server.ts";
-import { createRuntime } from "./runtime.ts";
+import { createRuntime, type ProcessOptions } from "./runtime.ts";
 
-export interface ServiceOptions {
-  app: LoadedApp;
-  config: EffectiveConfig;
+export interface ServiceOptions extends ProcessOptions {
   /** One per pool, and a direct connection with REPLICATION for realtime. */
   urls: PoolUrls & { replication: string };
-  /** Keys for sessions and tokens, newest first. */
-  secrets: readonly string[];
-  log: Logger;
   /** Serve although generated functions differ from the definitions, as during a rolling deploy. (Default: false) */
   allowDrift?: boolean;
   /** Exports spans; the caller closes it. (Default: no tracing) */
@@ -108,7 +102,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     auth = await openAuth(options, pools, origins, handed);
     const requests = new RequestLimits({ ...config.limits, trustProxy: config.trustProxy, handed });
     const authenticate = requests.countingUsers(auth.authenticate);
-    const runtime = createRuntime(app, pools, config, options.secrets, log, { url, auth: auth.forHandlers });
+    const runtime = createRuntime(options, pools, { url, auth: auth.forHandlers });
     const bodies = openBodies(config, requests, log);
     forms = bodies.files;
     const parts: Parts = { options, databases, origins, checkHost, auth, requests, bodies, runtime, authenticate };
