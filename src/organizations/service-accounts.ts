@@ -103,12 +103,7 @@ function accountProcedures<Role extends string>(role: ReturnType<typeof oneOf<Ro
   };
 }
 
-interface Added {
-  id: string;
-  createdAt: Date;
-  expiresAt: Date;
-  refused: "ended" | "impersonated" | "many" | null;
-}
+type Refused = "ended" | "impersonated" | "many";
 
 function keyProcedures<Scope extends string>({ prefix, scopes, maxPerUser = keyLimits.perUser }: ApiKeyOptions) {
   const serviceAccountId = v.string();
@@ -125,15 +120,15 @@ function keyProcedures<Scope extends string>({ prefix, scopes, maxPerUser = keyL
       const start = startOf(key, prefix);
       const added = sql`svc.add_service_account_key(${auth.requireAuth().id}, ${serviceAccountId}, ${name}, ${start},
         ${hashOf(key)}, ${sql.param(own)}::text[], ${`${expiresInDays} days`}::interval, ${maxPerUser})`;
-      const [row] = await db
+      const rows = await db
         .select({
           id: sql<string>`id`,
           createdAt: sql<Date>`created_at`.mapWith((at) => new Date(at)),
           expiresAt: sql<Date>`expires_at`.mapWith((at) => new Date(at)),
-          refused: sql<Added["refused"]>`refused`,
+          refused: sql<Refused | null>`refused`,
         })
         .from(added);
-      const { refused, ...made } = requireRow(row ? [row] : []);
+      const { refused, ...made } = requireRow(rows);
       if (refused) throw refusal(refused, maxPerUser);
       return { ...made, name, start, scopes: own, key };
     });
@@ -163,13 +158,13 @@ function keyProcedures<Scope extends string>({ prefix, scopes, maxPerUser = keyL
       .input(v.object({ serviceAccountId, id }))
       .handler(async ({ context: { db }, input }) => {
         const removing = sql`svc.remove_service_account_key(${input.serviceAccountId}, ${input.id}) as removed`;
-        const [row] = await db.select({ removed: sql<boolean>`removed` }).from(removing);
-        requireRow(row?.removed ? [row] : []);
+        const rows = await db.select({ removed: sql<boolean>`removed` }).from(removing);
+        requireRow(rows.filter(({ removed }) => removed));
       }),
   };
 }
 
-function refusal(refused: NonNullable<Added["refused"]>, most: number): SvcError {
+function refusal(refused: Refused, most: number): SvcError {
   if (refused === "many") {
     return new SvcError("CONFLICT", `This service account has ${most} API keys.`, {
       hint: "Revoke one that is no longer used.",
