@@ -232,7 +232,7 @@ export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<
   };
   for (const [key, endpoint] of Object.entries(own)) {
     const [method = "", path = ""] = key.split(" ");
-    mount(method, path, operation(key, endpoint));
+    mount(method, path, operation(method, path, endpoint));
   }
   for (const { id, path, methods, body } of endpointsOf(options.plugins ?? [])) {
     for (const method of methods) mount(method.toLowerCase(), path, pluginOperation(id, method, path, body, schemas));
@@ -242,9 +242,8 @@ export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<
 
 const idOf = (method: string, path: string) => `svc-auth-${method}${path.replace(/[^A-Za-z0-9]+/g, "-")}`;
 
-function operation(key: string, endpoint: Endpoint): Part {
+function operation(method: string, path: string, endpoint: Endpoint): Part {
   const { summary, security = nobody, body, optional, query = {}, required = [], answer } = endpoint;
-  const [method = "", path = ""] = key.split(" ");
   const inQuery = Object.entries(query).map(([name, schema]) => ({
     name,
     in: "query",

@@ -22,8 +22,7 @@ export function batchEndpoint(transport: ProcedureTransport): Endpoint {
     exchange.operation = "batch";
     const session = await transport.authenticate(request.headers, "write");
     exchange.session = session;
-    const type = mediaType(request);
-    if (type !== "application/json" && !isJson(type)) {
+    if (!isJson(mediaType(request))) {
       throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, {
         hint: "Send application/json. Upload files first, and pass their ids.",
       });

@@ -201,8 +201,7 @@ async function readCall(
   onLarge: ((start: Buffer) => void) | undefined,
 ): Promise<ProcedureCall> {
   const type = mediaType(request);
-  if (type === "application/json" || isJson(type))
-    return decodeCall(parseJson(await readBody(request, jsonBytes, onLarge)), named);
+  if (isJson(type)) return decodeCall(parseJson(await readBody(request, jsonBytes, onLarge)), named);
   if (type === "multipart/form-data" && kind === "mutation") {
     const { parts: maxParts, files: maxFiles } = wireLimits;
     const limits = { jsonBytes, multipartBytes, maxParts, maxFiles, onLarge };
