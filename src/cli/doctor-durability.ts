@@ -10,14 +10,15 @@ const day = 86_400_000;
 const fresh = 1.5 * day;
 
 /** @param pool of requests; its login or database may have its own settings */
-export async function forgetful(pool: Pick<pg.Pool, "query">): Promise<string[]> {
+export async function examineSettings(pool: Pick<pg.Pool, "query">): Promise<Finding[]> {
   const { rows } = await pool.query<{ name: string }>(
     "select name from pg_catalog.pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') " +
       "and setting = 'off' order by 1",
   );
   if (rows.length === 0) return [];
   const names = rows.map(({ name }) => name).join(", ");
-  return [`${names}: off. Acknowledged writes may be lost when PostgreSQL or its machine crashes.\n  Switch it on.`];
+  const text = `${names}: off. Acknowledged writes may be lost when PostgreSQL or its machine crashes.\n  Switch it on.`;
+  return [{ kind: "advice", text }];
 }
 
 /** @param pool of the system */

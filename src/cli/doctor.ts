@@ -26,7 +26,7 @@ import {
   examineWrites,
   type Finding,
 } from "./doctor-connections.ts";
-import { examineBackups, examineClock, forgetful } from "./doctor-durability.ts";
+import { examineBackups, examineClock, examineSettings } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
 import { examineCollation, examineOldTransactions, examineSchema, examineTriggers } from "./doctor-schema.ts";
 import { examineKept, examineRoles, examineWork } from "./doctor-work.ts";
@@ -82,18 +82,21 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
     if (!app) return;
     const pools = createPools(cluster.urls, { ...config.pool, ...config.limits }, createLog("silent"));
     try {
-      await report.check("the generated functions", () => refuseDrift(pools.system, app.api["~svc"].crud));
-      await report.check(null, async () => {
-        for (const text of await forgetful(pools.request)) report.note("advice", text);
-      });
-      await report.check(null, async () => report.add(await examineTriggers(pools)));
-      await report.check(null, async () => report.add(await examineCollation(pools.system)));
-      await report.check(null, async () => report.add(await examineSchema(pools.system)));
-      await report.check(null, () => examineQueue(pools.system, report));
-      await report.check(null, async () => report.add(await examineWork(pools.system, app.api)));
-      await report.check(null, async () => report.add(await examineRoles(pools.system, app.auth)));
-      await report.check(null, async () => report.add(await examineKept(pools.system, config.limits.historyDays)));
-      await report.check(null, async () => report.add(await examineOldTransactions(pools.system)));
+      const { system } = pools;
+      await report.check("the generated functions", () => refuseDrift(system, app.api["~svc"].crud));
+      for (const look of [
+        () => examineSettings(pools.request),
+        () => examineTriggers(pools),
+        () => examineCollation(system),
+        () => examineSchema(system),
+        () => examineQueue(system),
+        () => examineWork(system, app.api),
+        () => examineRoles(system, app.auth),
+        () => examineKept(system, config.limits.historyDays),
+        () => examineOldTransactions(system),
+      ]) {
+        await report.check(null, async () => report.add(await look()));
+      }
       await report.check(null, async () => {
         report.add(examineReplication(await replicationState(pools.system)));
         const silent = await describePublication(pools.system, followedTables(app.api, app.schema));
@@ -125,15 +128,15 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
 /** In seconds: a job that has been due for longer is reported. */
 const patience = 60;
 
-async function examineQueue(pool: pg.Pool, report: Report): Promise<void> {
+async function examineQueue(pool: pg.Pool): Promise<Finding[]> {
   const { rows } = await pool.query("select * from svc_private.queue_state()");
   const { due, running, scheduled, dead, oldest_due_seconds: oldest } = rows[0];
-  report.note("ok", `the queue: ${about(due)} jobs due, ${about(running)} running, ${about(scheduled)} scheduled`);
-  if (dead > 0)
-    report.note("advice", `${about(dead)} jobs have used up their attempts.\n  See svc jobs list --state dead.`);
-  if (oldest > patience) {
-    report.note("advice", `A job has been due for ${Math.round(oldest)} s: does a worker run? Start svc worker.`);
-  }
+  const text = `the queue: ${about(due)} jobs due, ${about(running)} running, ${about(scheduled)} scheduled`;
+  const findings: Finding[] = [{ kind: "ok", text }];
+  const advise = (condition: boolean, text: string) => condition && findings.push({ kind: "advice", text });
+  advise(dead > 0, `${about(dead)} jobs have used up their attempts.\n  See svc jobs list --state dead.`);
+  advise(oldest > patience, `A job has been due for ${Math.round(oldest)} s: does a worker run? Start svc worker.`);
+  return findings;
 }
 
 /** What to register at the providers of social sign-in. */
