@@ -5,8 +5,9 @@
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { byNearness } from "../kit/nearest.ts";
+import { short } from "../postgres/schema-names.ts";
 import { say } from "./command.ts";
-import { rowsOf, systemCommand } from "./inspect.ts";
+import { rowsOf, systemCommand, tableNamed, withoutQuotes } from "./inspect.ts";
 import { before, limit, moment, optionalWord, text } from "./options.ts";
 import { printRows } from "./output.ts";
 import { type Columns, paint } from "./table.ts";
@@ -63,12 +64,12 @@ function summary({ operation, changed }: Entry): string {
   return names
     .map((name) => {
       const values = changed[name];
-      return values ? `${name}: ${values.map(short).join(" → ")}` : name;
+      return values ? `${name}: ${values.map(shortened).join(" → ")}` : name;
     })
     .join(", ");
 }
 
-function short(value: unknown): string {
+function shortened(value: unknown): string {
   const text = JSON.stringify(value);
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }
@@ -76,12 +77,9 @@ function short(value: unknown): string {
 /** The table's name as entries have it. @throws DefinitionError for one that never was audited */
 async function nameOf(pool: pg.Pool, name: string): Promise<string> {
   const rows = await rowsOf<{ name: string }>(pool, "list_audited");
-  const plain = (quoted: string) => quoted.replaceAll('"', "");
-  const found = rows.find((row) =>
-    [row.name, plain(row.name), plain(row.name).replace(/^public\./, "")].includes(name),
-  );
+  const found = tableNamed(rows, name);
   if (found) return found.name;
-  const names = rows.map((row) => plain(row.name).replace(/^public\./, ""));
+  const names = rows.map((row) => short(withoutQuotes(row.name)));
   const [nearest] = byNearness(name, names);
   throw new DefinitionError(`${name} is not audited, and never was.`, {
     hint: nearest

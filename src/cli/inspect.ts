@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { short } from "../postgres/schema-names.ts";
 import { readConfig, withDatabase } from "./command.ts";
 import { type Arguments, type Definition, defineCommand, type Values } from "./define.ts";
 import { output } from "./output.ts";
@@ -58,6 +59,16 @@ export async function rowsOf<Row extends object>(pool: pg.Pool, name: string, ..
   const places = values.map((_, index) => `$${index + 1}`);
   return (await pool.query<Row>(`select * from svc_private.${name}(${places})`, values)).rows;
 }
+
+/** A table's name in the database, without the quotes of PostgreSQL. */
+export const withoutQuotes = (name: string): string => name.replaceAll('"', "");
+
+/** @returns the table that is called so: with quotes or without, and with the schema `public` or without */
+export const tableNamed = <Table extends { name: string }>(tables: readonly Table[], name: string): Table | undefined =>
+  tables.find((table) => {
+    const plain = withoutQuotes(table.name);
+    return [table.name, plain, short(plain)].includes(name);
+  });
 
 /** @param name of a function of `sql/` that returns one value */
 export async function resultOf<Value>(pool: pg.Pool, name: string, ...values: unknown[]): Promise<Value> {

@@ -6,7 +6,7 @@
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { say } from "./command.ts";
-import { findUser, rowsOf, systemCommand } from "./inspect.ts";
+import { findUser, rowsOf, systemCommand, tableNamed, withoutQuotes } from "./inspect.ts";
 import { choice, flag, number, text, word } from "./options.ts";
 import { conclude, output } from "./output.ts";
 import { type Columns, printable, tableOf } from "./table.ts";
@@ -79,7 +79,7 @@ export const command = systemCommand({
 function visibilityOf(declared: Declared, asked: string | undefined, user: string | undefined): string {
   const { name, always } = declared;
   if (always !== null && asked !== undefined && asked !== always) {
-    throw new DefinitionError(`All rows of ${plain(name)} are ${always}: do not pass --visibility.`);
+    throw new DefinitionError(`All rows of ${withoutQuotes(name)} are ${always}: do not pass --visibility.`);
   }
   const visibility = asked ?? always ?? "public";
   if (visibility !== "public" && !user) {
@@ -90,15 +90,11 @@ function visibilityOf(declared: Declared, asked: string | undefined, user: strin
   return visibility;
 }
 
-const plain = (quoted: string) => quoted.replaceAll('"', "");
-
 async function declaredTable(pool: pg.Pool, name: string, chosen: string[] | undefined): Promise<Declared> {
   const { rows } = await pool.query<Declared>("select name, fields, always from svc_private.list_searchable()");
-  const found = rows.find((row) =>
-    [row.name, plain(row.name), plain(row.name).replace(/^public\./, "")].includes(name),
-  );
+  const found = tableNamed(rows, name);
   if (!found) {
-    const there = rows.map((row) => plain(row.name)).join(", ") || "none: declare one with searchable()";
+    const there = rows.map((row) => withoutQuotes(row.name)).join(", ") || "none: declare one with searchable()";
     throw new DefinitionError(`${name} is not a searchable table. There are: ${there}.`);
   }
   const unknown = chosen?.find((field) => !found.fields.includes(field));

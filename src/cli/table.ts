@@ -32,7 +32,7 @@ export const tableOf = <Row>(columns: Columns<Row>, rows: readonly Row[]): strin
   );
 
 /** As text; "-" for what is not there. */
-const cell = (value: unknown): string => (value instanceof Date ? time(value) : String(value ?? "-"));
+export const cell = (value: unknown): string => (value instanceof Date ? time(value) : String(value ?? "-"));
 
 /** Properties, one per line. */
 export function details(properties: Readonly<Record<string, unknown>>): string {

@@ -9,7 +9,7 @@ import { say } from "../command.ts";
 import { systemCommand } from "../inspect.ts";
 import { limit } from "../options.ts";
 import { output, printJson } from "../output.ts";
-import { table, time } from "../table.ts";
+import { cell, table, time } from "../table.ts";
 
 type Row = Record<string, unknown>;
 
@@ -94,18 +94,14 @@ async function ask(pool: pg.Pool, text: string, values: unknown[] = []): Promise
 const plain = (value: unknown) => (typeof value === "string" && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value);
 
 function show(head: string[], rows: Row[]): void {
+  const written = ([name, value]: [string, unknown]) =>
+    cell(name.endsWith("bytes") && value !== null ? amount(value) : value);
   process.stdout.write(
     table(
       head,
-      rows.map((row) => Object.entries(row).map(cell)),
+      rows.map((row) => Object.entries(row).map(written)),
     ),
   );
-}
-
-function cell([name, value]: [string, unknown]): string {
-  if (value === null || value === undefined) return "-";
-  if (value instanceof Date) return time(value);
-  return name.endsWith("bytes") ? amount(value) : String(value);
 }
 
 function amount(value: unknown): string {
