@@ -3,16 +3,9 @@
  * changes them. Renaming the constraint avoids a scan, and works even if other objects depend on it.
  */
 import { qualified, quote, split } from "../../postgres/schema-names.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { dependents, type Snapshot } from "./snapshot.ts";
 
-type Part = "indexes" | "foreignKeys" | "uniqueConstraints" | "checkConstraints" | "compositePrimaryKeys";
-const parts: readonly Part[] = [
-  "indexes",
-  "foreignKeys",
-  "uniqueConstraints",
-  "checkConstraints",
-  "compositePrimaryKeys",
-];
+const parts = [...dependents, "compositePrimaryKeys"] as const;
 
 /** Renames them in the first snapshot. @returns the statements */
 export function followNames(before: Snapshot, after: Snapshot): string[] {
@@ -41,7 +34,7 @@ interface Named {
 
 const definition = (item: Named): string => JSON.stringify({ ...item, name: "" });
 
-function renaming(key: string, part: Part, from: string, to: string): string {
+function renaming(key: string, part: (typeof parts)[number], from: string, to: string): string {
   const index = `${split(key).schema}.${from}`;
   return part === "indexes"
     ? `alter index ${qualified(index)} rename to ${quote(to)};`

@@ -8,7 +8,7 @@ import { derivedName, qualified, quote, short, split } from "../../postgres/sche
 import type { Column, Identity, Table } from "./snapshot.ts";
 
 const storedTypes: Record<string, string> = { serial: "integer", smallserial: "smallint", bigserial: "bigint" };
-const maxima: Record<string, string> = {
+export const maxima: Record<string, string> = {
   smallint: "32767",
   integer: "2147483647",
   bigint: "9223372036854775807",

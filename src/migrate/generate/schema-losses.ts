@@ -1,5 +1,5 @@
 /** Writes a comment above a statement that loses data or may fail on existing rows. */
-import type { Snapshot, Table } from "./snapshot.ts";
+import { dependents, type Snapshot, type Table } from "./snapshot.ts";
 
 const name = '(?<table>(?:"[^"]+"\\.)?"[^"]+")';
 
@@ -61,8 +61,7 @@ export function explainLosses(statement: string, before: Snapshot, after: Snapsh
 
 /** Whether a generated column, or a constraint or index that is the same in both. */
 function isMadeAgain(name: string, old: Table | undefined, wanted: Table | undefined): boolean {
-  const parts = ["uniqueConstraints", "checkConstraints", "foreignKeys", "indexes"] as const;
-  const isSame = parts.some((part) => {
+  const isSame = dependents.some((part) => {
     const [had, has] = [old?.[part][name], wanted?.[part][name]];
     return had !== undefined && JSON.stringify(had) === JSON.stringify(has);
   });

@@ -11,7 +11,7 @@ import { takeEnums } from "./schema-enums.ts";
 import { shortenIdentity } from "./schema-identities.ts";
 import { takePrimaryKeys } from "./schema-primary-keys.ts";
 import { clearViews, orderViews } from "./schema-views.ts";
-import type { ColumnRef, Snapshot, Table } from "./snapshot.ts";
+import { type ColumnRef, dependents, type Snapshot, type Table } from "./snapshot.ts";
 
 export interface TableChanges {
   /** Drops of constraints, indexes and views that are removed or changed. */
@@ -84,14 +84,11 @@ function bare({ svc: _, ...snapshot }: Snapshot): Snapshot {
   return copy;
 }
 
-type Part = "indexes" | "foreignKeys" | "uniqueConstraints" | "checkConstraints";
-const parts: readonly Part[] = ["indexes", "foreignKeys", "uniqueConstraints", "checkConstraints"];
-
 /** Removes dependent objects of remaining tables that are gone or changed. */
 function clearDifferent(snapshot: Snapshot, end: Snapshot): void {
   for (const [key, table] of Object.entries(snapshot.tables)) {
     const wanted = end.tables[key];
-    for (const part of wanted ? parts : []) {
+    for (const part of wanted ? dependents : []) {
       for (const name of Object.keys(table[part])) {
         if (JSON.stringify(table[part][name]) !== JSON.stringify(wanted?.[part][name])) delete table[part][name];
       }

@@ -1,4 +1,4 @@
-/** Types of a schema snapshot, which `takeSnapshot` (schema-snapshot.ts) creates and migrations compare. */
+/** A schema snapshot, which `takeSnapshot` (schema-snapshot.ts) creates and migrations compare. */
 import type { AuthDefinition } from "../../contract/auth.ts";
 
 export interface Column {
@@ -56,6 +56,9 @@ export interface Table {
   policies: Record<string, Policy>;
   isRLSEnabled: boolean;
 }
+
+/** The dependent objects of a table, but its primary key. */
+export const dependents = ["indexes", "foreignKeys", "uniqueConstraints", "checkConstraints"] as const;
 
 export interface View {
   name: string;

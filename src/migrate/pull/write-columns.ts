@@ -2,6 +2,7 @@
  * Columns as Drizzle's declarations. A type that Drizzle does not know becomes a `customType` of its text.
  * Next hop: `write-schema.ts` puts them into tables.
  */
+import { maxima } from "../generate/schema-identities.ts";
 import type { PulledColumn } from "./catalog.ts";
 
 /** Collects what the file imports, and declares above its tables. */
@@ -120,13 +121,11 @@ function optionsOf({ sequence, type }: PulledColumn, usualName: string): string[
     ...(start === "1" ? [] : [`startWith: ${text(start)}`]),
     ...(increment === "1" ? [] : [`increment: ${text(increment)}`]),
     ...(min === "1" ? [] : [`minValue: ${text(min)}`]),
-    ...(max === largest[type] ? [] : [`maxValue: ${text(max)}`]),
+    ...(max === maxima[type] ? [] : [`maxValue: ${text(max)}`]),
     ...(cache === "1" ? [] : [`cache: ${text(cache)}`]),
     ...(cycle ? ["cycle: true"] : []),
   ];
 }
-
-const largest: Record<string, string> = { smallint: "32767", integer: "2147483647", bigint: "9223372036854775807" };
 
 /** A number, or its text where JavaScript has no such number. */
 const text = (digits: string) => (Number.isSafeInteger(Number(digits)) ? digits : JSON.stringify(digits));
