@@ -44,7 +44,7 @@ export interface Auth {
   /** Ends the sessions of a notice from the write-ahead log, and calls the listeners before it returns. */
   hearEnd(notice: string): void;
   /** For `context.auth` of handlers. */
-  forHandlers: HandlerAuth;
+  forHandlers(): Promise<HandlerAuth>;
   /** The part that needs better-auth, which is loaded now if it was not yet. */
   signIn(): Promise<SignIn>;
   /** Resolves when revocations are received, or cannot be for now. */
@@ -122,14 +122,7 @@ export async function createAuth(options: AuthOptions): Promise<Auth> {
     holds: (list) => held.add(list),
     hearEnd: (notice) => revocations.hear(notice),
     listens: () => revocations.begun(),
-    forHandlers: {
-      signUp: async (...given) => (await signIn()).forHandlers.signUp(...given),
-      signIn: async (...given) => (await signIn()).forHandlers.signIn(...given),
-      signOut: async (...given) => (await signIn()).forHandlers.signOut(...given),
-      updateUser: async (...given) => (await signIn()).forHandlers.updateUser(...given),
-      changeEmail: async (...given) => (await signIn()).forHandlers.changeEmail(...given),
-      setPassword: async (...given) => (await signIn()).forHandlers.setPassword(...given),
-    },
+    forHandlers: async () => (await signIn()).forHandlers,
     signIn,
     hearsRevocations: () => verified.isTrusted,
     async close() {

@@ -66,7 +66,7 @@ export interface ContextServices {
   /** The service's public origin. */
   baseUrl: string;
   /** (Default: this process serves no requests) */
-  auth?: HandlerAuth;
+  auth?: () => Promise<HandlerAuth>;
   /** Whether callers are strangers; they get no developer hints. */
   production: boolean;
 }

@@ -15,7 +15,7 @@ import type { Access } from "../postgres/access.ts";
 export function contextAuth(
   { session, client }: Caller,
   access: Access,
-  auth: HandlerAuth | undefined,
+  auth: (() => Promise<HandlerAuth>) | undefined,
   production: boolean,
 ): ContextAuth {
   const requireAuth = (): Session => {
@@ -30,34 +30,40 @@ export function contextAuth(
       hint: `context.auth.${act} takes a call with the user's own session.`,
     });
   };
-  const acting = (act: string) => {
+  const acting = async (act: string) => {
     if (access === "read") {
       throw new SvcError("QUERY_WROTE", `context.auth.${act} writes, and this call only reads.`, {
         hint: "Make it a mutation, or a route with another verb than GET.",
       });
     }
-    if (auth && client) return { auth, client: client() };
+    if (auth && client) return { client: client(), auth: await auth() };
     throw misuseError(`context.auth.${act}`, "a job has no request that it could sign anybody in for", production);
   };
   return {
     getSession: () => session,
     requireAuth,
     signUp: async (input) => {
-      const { auth, client } = acting("signUp");
+      const { auth, client } = await acting("signUp");
       return auth.signUp(input, client);
     },
     signIn: async (input) => {
-      const { auth, client } = acting("signIn");
+      const { auth, client } = await acting("signIn");
       return auth.signIn(input, client);
     },
-    signOut: async () => acting("signOut").auth.signOut(requireOwn("signOut")),
-    updateUser: async (changes) => acting("updateUser").auth.updateUser(requireOwn("updateUser"), changes),
+    signOut: async () => {
+      const { auth } = await acting("signOut");
+      return auth.signOut(requireOwn("signOut"));
+    },
+    updateUser: async (changes) => {
+      const { auth } = await acting("updateUser");
+      return auth.updateUser(requireOwn("updateUser"), changes);
+    },
     changeEmail: async (email) => {
-      const { auth, client } = acting("changeEmail");
+      const { auth, client } = await acting("changeEmail");
       return auth.changeEmail(requireOwn("changeEmail"), email, client);
     },
     setPassword: async (password) => {
-      const { auth, client } = acting("setPassword");
+      const { auth, client } = await acting("setPassword");
       return auth.setPassword(requireOwn("setPassword"), password, client);
     },
   };

@@ -32,7 +32,7 @@ test.for(["an endpoint of a plugin", "a handler"])(
     expect(session.user.name).toBe("Ann");
     const unheard = vi.spyOn(Revocations.prototype, "hear").mockImplementation(() => {});
     try {
-      if (way === "a handler") await server.auth.forHandlers.updateUser(session, { name: "Anna" });
+      if (way === "a handler") await (await server.auth.forHandlers()).updateUser(session, { name: "Anna" });
       else await server.post("/own/rename", {}, { bearer: sessionToken });
       expect((await caller())?.user.name).toBe("Anna");
     } finally {

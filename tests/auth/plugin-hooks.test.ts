@@ -142,7 +142,7 @@ describe("a password that a plugin refuses", () => {
     const session = await server.auth.authenticate({ authorization: `Bearer ${sessionToken}` });
     if (!session) throw new Error("no session");
     const client = { address: "192.0.2.1", userAgent: "", left: new AbortController().signal };
-    await expect(server.auth.forHandlers.setPassword(session, newPassword, client)).rejects.toMatchObject({
+    await expect((await server.auth.forHandlers()).setPassword(session, newPassword, client)).rejects.toMatchObject({
       code: "BAD_REQUEST",
       message: "Leaked.",
     });
