@@ -4,6 +4,7 @@
  */
 import type { BetterAuthOptions } from "better-auth";
 import type { AdditionalField } from "../contract/auth.ts";
+import type { SessionUser } from "../kit/session.ts";
 
 export type AdditionalFields = Readonly<Record<string, AdditionalField>>;
 
@@ -31,6 +32,21 @@ export function libraryFields(fields: AdditionalFields): LibraryFields {
     ]),
   );
 }
+
+/** The columns of a user, as functions of schema auth return them. */
+export interface UserRow {
+  email: string;
+  name: string;
+  fields: Record<string, unknown>;
+}
+
+/** The user of a session. */
+export const userOf = (declared: AdditionalFields, id: string, { email, name, fields }: UserRow): SessionUser => ({
+  ...readFields(declared, fields, columnOf),
+  id,
+  email,
+  name,
+});
 
 /**
  * Reads declared fields from JSON: a row keyed by column, or claims keyed by name.

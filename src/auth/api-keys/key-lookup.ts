@@ -12,8 +12,8 @@ import { oneAtATime } from "../../kit/one-at-a-time.ts";
 import { RecentMap } from "../../kit/recent-map.ts";
 import type { Session } from "../../kit/session.ts";
 import { askAuth } from "../ask-auth.ts";
-import type { VerifiedTokens } from "../sessions/verified-tokens.ts";
-import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
+import type { Verified, VerifiedTokens } from "../sessions/verified-tokens.ts";
+import { type AdditionalFields, type UserRow, userOf } from "../user-fields.ts";
 
 interface KeyLookupOptions {
   apiKeys: ApiKeyOptions;
@@ -23,15 +23,12 @@ interface KeyLookupOptions {
   log: Logger;
 }
 
-interface Row {
+interface Row extends UserRow {
   hash: Buffer;
   key_id: string;
   scopes: string[];
   expires_at: Date;
   user_id: string;
-  email: string;
-  name: string;
-  fields: Record<string, unknown>;
   is_due: boolean;
 }
 
@@ -72,28 +69,30 @@ export class KeyLookup {
    * @throws SvcError UNAVAILABLE when the database cannot be reached
    */
   async find(key: string): Promise<Session | null> {
-    const { verified, apiKeys, fields } = this.#options;
+    const { verified } = this.#options;
     if (!isKey(key, this.prefix)) return null;
     const hash = hashOf(key).toString("base64");
     const { endings } = verified;
     const at = performance.now();
     const unknown = this.#unknown.get(hash);
     if (verified.isTrusted && unknown?.endings === endings && at - unknown.at < unknownFor) return null;
-    const row = await this.#row(hash);
-    if (!row) {
+    return verified.lookUp(key, async () => {
+      const row = await this.#row(hash);
+      if (row) return this.#open(row);
       this.#unknown.set(hash, { endings, at });
       return null;
-    }
+    });
+  }
+
+  #open(row: Row): Verified {
+    const { apiKeys, fields } = this.#options;
     if (row.is_due) this.#note(row.key_id);
-    const user = { ...readFields(fields, row.fields, columnOf), id: row.user_id, email: row.email, name: row.name };
     // A scope that is no longer declared is lost.
     const scopes = Object.freeze(row.scopes.filter((scope) => apiKeys.scopes.includes(scope)));
     const id = row.key_id;
-    const session = Object.freeze({ id, user: Object.freeze(user), key: Object.freeze({ id, scopes }) });
-    if (endings === verified.endings) {
-      verified.add(key, session, Math.min(row.expires_at.getTime(), Date.now() + knownFor));
-    }
-    return session;
+    const user = Object.freeze(userOf(fields, row.user_id, row));
+    const session = Object.freeze({ id, user, key: Object.freeze({ id, scopes }) });
+    return { session, expiresAt: Math.min(row.expires_at.getTime(), Date.now() + knownFor) };
   }
 
   /** Waits for what is being noted. */

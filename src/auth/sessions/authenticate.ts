@@ -54,20 +54,14 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 /** In milliseconds: how long a session token is known. Then its session is read again, which may extend it. */
 const knownFor = 5 * 60_000;
 
-/**
- * The session of a session token that is not cached. It is cached under the same rules as a JWT's: see `Jwts.verify`.
- */
-async function lookUp(options: AuthenticateOptions, signed: string, token: string): Promise<Session | null> {
-  const { sessions, verified } = options;
-  const { endings } = verified;
-  const found = await sessions.find(token);
-  if (!found) return null;
-  const session = Object.freeze({ id: found.id, user: Object.freeze(found.user) });
-  if (endings === verified.endings) {
-    verified.add(signed, session, Math.min(found.expiresAt.getTime(), Date.now() + knownFor));
-  }
-  return session;
-}
+/** The session of a session token that is not cached. */
+const lookUp = ({ sessions, verified }: AuthenticateOptions, signed: string, token: string): Promise<Session | null> =>
+  verified.lookUp(signed, async () => {
+    const found = await sessions.find(token);
+    if (!found) return null;
+    const session = Object.freeze({ id: found.id, user: Object.freeze(found.user) });
+    return { session, expiresAt: Math.min(found.expiresAt.getTime(), Date.now() + knownFor) };
+  });
 
 /**
  * Prevents cross-site request forgery: the browser sends the cookie with any page's request, but also the page's

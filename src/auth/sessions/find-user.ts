@@ -5,14 +5,7 @@
 import type pg from "pg";
 import type { AuthDefinition } from "../../contract/auth.ts";
 import type { Session } from "../../kit/session.ts";
-import { columnOf, readFields } from "../user-fields.ts";
-
-/** As auth.find_user() returns it. */
-export interface UserRow {
-  email: string;
-  name: string;
-  fields: Record<string, unknown>;
-}
+import { type UserRow, userOf } from "../user-fields.ts";
 
 /**
  * @param found the user, if the caller has just read it
@@ -33,8 +26,6 @@ export function sessionsOfUsers(pool: pg.Pool, definition: AuthDefinition): Sess
   };
   return async (userId, sessionId, found) => {
     const row = found ?? (await find(userId));
-    if (!row) return null;
-    const fields = readFields(declared, row.fields, columnOf);
-    return { id: sessionId, user: { ...fields, id: userId, email: row.email, name: row.name } };
+    return row ? { id: sessionId, user: userOf(declared, userId, row) } : null;
   };
 }

@@ -75,20 +75,15 @@ export class Jwts {
    * @throws SvcError UNAVAILABLE when the database had to be asked and cannot be reached
    */
   async verify(token: string): Promise<Session | null> {
-    const { verified } = this.#options;
     const payload = await this.#open(token);
     const session = payload && this.#toSession(payload);
     if (!session) return null;
-    const { endings } = verified;
-    const endsAt = await this.#endOf(session, payload.ver);
-    if (endsAt === null) return null;
-    // A notice that arrived during the lookup may concern this token, so it is not cached and the next call asks again.
-    // When revocations are not received, the cache is cleared before it is used again.
-    if (endings === verified.endings) {
+    return this.#options.verified.lookUp(token, async () => {
+      const endsAt = await this.#endOf(session, payload.ver);
+      if (endsAt === null) return null;
       // Not for longer than our tokens live, whatever it claims: the key that signed it may be retired.
-      verified.add(token, session, Math.min(Number(payload.exp) * 1000, endsAt, Date.now() + jwtLifetime * 1000));
-    }
-    return session;
+      return { session, expiresAt: Math.min(Number(payload.exp) * 1000, endsAt, Date.now() + jwtLifetime * 1000) };
+    });
   }
 
   /** The claims, if we signed the token for ourselves and it has not expired. */

@@ -7,7 +7,7 @@ import type { Session } from "../../kit/session.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { askAuth } from "../ask-auth.ts";
 import type { Library } from "../library-types.ts";
-import { type AdditionalFields, columnOf, readFields } from "../user-fields.ts";
+import { type AdditionalFields, type UserRow, userOf } from "../user-fields.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
 /** A session with its expiry. */
@@ -23,15 +23,12 @@ export interface Opened {
   session: LiveSession;
 }
 
-interface Row {
+interface Row extends UserRow {
   session_id: string;
   expires_at: Date;
   user_id: string;
   /** A 64-bit number, as text. */
   version: string;
-  email: string;
-  name: string;
-  fields: Record<string, unknown>;
 }
 
 /** In milliseconds: `createdAt` and `expiresAt` of a new session are not computed at the same moment. */
@@ -115,12 +112,11 @@ export class SessionStore {
   }
 
   #toSession(row: Row): LiveSession {
-    const user = { id: row.user_id, email: row.email, name: row.name };
     return {
       id: row.session_id,
       expiresAt: row.expires_at,
       version: Number(row.version),
-      user: { ...readFields(this.#options.fields, row.fields, columnOf), ...user },
+      user: userOf(this.#options.fields, row.user_id, row),
     };
   }
 

@@ -9,7 +9,7 @@ import type { Ended, Session } from "../../kit/session.ts";
 /** Verified tokens kept per process: about 1 kB each. */
 const defaultSize = 20_000;
 
-interface Verified {
+export interface Verified {
   session: Session;
   /** In milliseconds since 1970. */
   expiresAt: number;
@@ -34,9 +34,19 @@ export class VerifiedTokens {
   }
 
   /**
-   * How often entries were removed. A result that was looked up while this number changed may be outdated and must not
-   * be cached.
+   * The session of a token that is not known, and which is known from then on.
+   *
+   * @param find looks it up. A notice that arrives meanwhile may concern the token: then it is not kept, and the next call
+   *   asks again. When revocations are not received, the cache is cleared before it is used again
    */
+  async lookUp(token: string, find: () => Promise<Verified | null>): Promise<Session | null> {
+    const endings = this.#endings;
+    const found = await find();
+    if (found && endings === this.#endings) this.add(token, found.session, found.expiresAt);
+    return found?.session ?? null;
+  }
+
+  /** How often entries were removed. A result that was looked up while this number changed may be outdated. */
   get endings(): number {
     return this.#endings;
   }
