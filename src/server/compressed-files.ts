@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { RequestHandler } from "express";
 import { isKnown } from "../http/conditions.ts";
+import { RecentMap } from "../kit/recent-map.ts";
 
 type Encoding = "br" | "gzip";
 
@@ -87,16 +88,9 @@ interface File {
   etag: string;
 }
 
-/** `size` in bytes; 0 until the file is compressed. */
-interface Kept {
-  file: Promise<File | null>;
-  size: number;
-}
-
 class Compressed {
-  /** Oldest first. */
-  readonly #kept = new Map<string, Kept>();
-  #size = 0;
+  readonly #kept = new RecentMap<string, File>(memory, (_key, { bytes }) => bytes.length);
+  readonly #underWay = new Map<string, Promise<File | null>>();
 
   /** @returns null if it is not a file, or not worth compressing */
   async get(path: string, encoding: Encoding): Promise<File | null> {
@@ -104,40 +98,27 @@ class Compressed {
     if (!found?.isFile() || found.size < smallest || found.size > largest) return null;
     const version = `${found.size.toString(16)}-${found.mtimeMs.toString(16)}-${encoding}`;
     const key = `${path}\n${version}`;
-    return (this.#kept.get(key) ?? this.#keep(key, this.#compress(path, encoding, `W/"${version}"`))).file;
-  }
-
-  #keep(key: string, compressed: Promise<File>): Kept {
-    const file = compressed.then(
-      (made) => {
-        kept.size = made.bytes.length;
-        this.#size += kept.size;
-        this.#makeRoom();
-        return made;
-      },
-      () => {
-        this.#kept.delete(key); // removed meanwhile: express.static answers
-        return null;
-      },
+    return (
+      this.#kept.get(key) ?? this.#underWay.get(key) ?? this.#keep(key, compress(path, encoding, `W/"${version}"`))
     );
-    const kept: Kept = { file, size: 0 };
-    this.#kept.set(key, kept);
-    return kept;
   }
 
-  async #compress(path: string, encoding: Encoding, etag: string): Promise<File> {
-    const bytes = await readFile(path);
-    // A middle quality: nearly as small as the highest, in a fiftieth of the time.
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-    return { etag, bytes: encoding === "br" ? await toBrotli(bytes, { params }) : await toGzip(bytes) };
+  #keep(key: string, compressed: Promise<File>): Promise<File | null> {
+    const file = compressed
+      .then((made) => {
+        this.#kept.set(key, made);
+        return made;
+      })
+      .catch(() => null) // removed meanwhile: express.static answers
+      .finally(() => this.#underWay.delete(key));
+    this.#underWay.set(key, file);
+    return file;
   }
+}
 
-  #makeRoom(): void {
-    for (const [key, { size }] of this.#kept) {
-      if (this.#size <= memory) return;
-      if (size === 0) continue; // still being compressed
-      this.#kept.delete(key);
-      this.#size -= size;
-    }
-  }
+async function compress(path: string, encoding: Encoding, etag: string): Promise<File> {
+  const bytes = await readFile(path);
+  // A middle quality: nearly as small as the highest, in a fiftieth of the time.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 6, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  return { etag, bytes: encoding === "br" ? await toBrotli(bytes, { params }) : await toGzip(bytes) };
 }
