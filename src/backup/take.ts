@@ -11,10 +11,11 @@ import { readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import pg from "pg";
+import type pg from "pg";
 import { makeFolder } from "../kit/make-folder.ts";
 import { namePath } from "../kit/name-path.ts";
-import { watchClient } from "../postgres/silence.ts";
+import { breakConnection } from "../postgres/silence.ts";
+import { withClient } from "../postgres/with-client.ts";
 import { liftSessionLimits } from "../postgres/without-limits.ts";
 import type { StorageDriver } from "../storage/drivers/driver.ts";
 import { copyFiles, sync } from "./copy-files.ts";
@@ -59,15 +60,13 @@ export async function takeBackup(options: TakeOptions): Promise<Manifest> {
   const named = resolve(options.folder);
   const folder = await realpath(named).catch(() => named); // a link stays, and what it leads to is filled
   await refuseFull(folder);
-  const client = await connect(options.adminUrl);
-  try {
+  return withClient(options.adminUrl, "svc db backup", async (client) => {
+    await client.query(liftSessionLimits);
     const serverVersion = await versionOfPrimary(client);
     const programs = await findPrograms(majorOf(serverVersion), [options.binDir ?? null]);
     await holdBytes(client);
-    return await fill(folder, (work) => write({ ...options, folder: work }, client, programs, serverVersion));
-  } finally {
-    await client.end().catch(() => {});
-  }
+    return fill(folder, (work) => write({ ...options, folder: work }, client, programs, serverVersion));
+  });
 }
 
 /** Only under the lock of `holdBytes`: otherwise the files of a running backup would be taken for those of a killed one. */
@@ -103,11 +102,11 @@ async function write(
 
   const abort = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, abort.signal]) : abort.signal;
-  const reader = await connect(options.adminUrl);
-  // Waiting for a long query would delay the abort.
-  signal.addEventListener("abort", () => reader.connection.stream.destroy(), { once: true });
-  try {
+  return withClient(options.adminUrl, "svc db backup", async (reader) => {
+    // Waiting for a long query would delay the abort.
+    signal.addEventListener("abort", () => breakConnection(reader), { once: true });
     signal.throwIfAborted(); // nobody hears of an abort that came before
+    await reader.query(liftSessionLimits);
     await reader.query("begin isolation level repeatable read read only");
     await reader.query(`set transaction snapshot ${reader.escapeLiteral(snapshot)}`);
     // Before the dump: snapshots do not cover sequences, and restored ones must not be behind the values recorded here.
@@ -147,9 +146,7 @@ async function write(
       ...described,
       clusterState: (clusterState.rows[0] as { found: ClusterState }).found,
     };
-  } finally {
-    await reader.end().catch(() => {});
-  }
+  });
 }
 
 async function refuseFull(folder: string): Promise<void> {
@@ -161,15 +158,6 @@ async function refuseFull(folder: string): Promise<void> {
   throw new BackupError(`${folder} is not empty. Nothing was done.`, {
     hint: `Name a folder that does not exist yet, such as ${basename(folder)}-2.`,
   });
-}
-
-/** Connects without the server's time limits. */
-async function connect(adminUrl: string): Promise<pg.Client & { connection: { stream: { destroy(): void } } }> {
-  const client = new pg.Client({ connectionString: adminUrl, application_name: "svc db backup", keepAlive: true });
-  client.on("error", () => {}); // the next query reports it
-  await client.connect();
-  await client.query(`${liftSessionLimits}; ${watchClient}`);
-  return client as never;
 }
 
 /** @throws BackupError on a standby: `holdBytes` would not keep the primary from removing bytes */

@@ -13,7 +13,7 @@ import { closeAfterRefusedWrites, PoolClient } from "./read-only.ts";
 import { keepAfterRefusals } from "./refusals.ts";
 import { breakIfRowTooLarge, largestRow } from "./row-size.ts";
 import { allowSharing } from "./shared-reads.ts";
-import { breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
+import { breakConnection, breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
 
 export interface PoolUrls {
   request: string;
@@ -132,7 +132,7 @@ export function createPool(
       const ended = pool.end();
       // Running statements fail with their connection, and their holders release it. Releasing it here too would do so
       // twice. Even if a holder is late, no connection stays open.
-      for (const client of open) destroySocket(client);
+      for (const client of open) breakConnection(client);
       await Promise.race([ended, sleep(givesBackWithin, undefined, { ref: false })]);
     },
   };
@@ -142,11 +142,6 @@ const timeoutOf = (name: keyof PoolUrls, { statementTimeoutMs, generatedTimeoutM
   name === "request" ? Math.min(statementTimeoutMs, generatedTimeoutMs ?? statementTimeoutMs) : statementTimeoutMs;
 
 const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.slice(1));
-
-/** `pg` has no public API to break a connection without a Terminate message. */
-function destroySocket(client: pg.ClientBase): void {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
-}
 
 /**
  * Sets the session's statement timeout before the connection is used. Not behind a pooler: there the setting would stay

@@ -41,6 +41,9 @@ interface Inner {
 
 const streamOf = (client: pg.ClientBase) => (client as unknown as Inner).connection.stream;
 
+/** Breaks a connection at once, without the Terminate message of `end`: a statement fails, and the server need not answer. */
+export const breakConnection = (client: pg.ClientBase): void => void streamOf(client).destroy();
+
 /**
  * Breaks a connection that has no answer for too long. Called once for each. When this process was stopped meanwhile, as its
  * machine was, the timer runs out before the answer that waits is read: so that is read first.
@@ -63,7 +66,7 @@ const endsWithin = 1_000;
 
 /** Ends a connection. If the server does not close it too, because it has vanished, breaks it: `end` would wait. */
 export async function endOrBreak(client: pg.Client): Promise<void> {
-  const timer = setTimeout(() => streamOf(client).destroy(), endsWithin);
+  const timer = setTimeout(() => breakConnection(client), endsWithin);
   await client.end().catch(() => {}); // it was broken already
   clearTimeout(timer);
 }

@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
+import { breakConnection } from "../../postgres/silence.ts";
 import { askAuth } from "../ask-auth.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
@@ -141,7 +142,7 @@ export class Revocations {
     } finally {
       signal.removeEventListener("abort", stop);
       // A regular end() would wait for an answer that a broken connection does not send.
-      (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+      breakConnection(client);
     }
   }
 
