@@ -7,7 +7,7 @@ import { describeConfig } from "../config/describe-config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { refuseDrift } from "../crud/fingerprints.ts";
 import { followedTables } from "../crud/followed-tables.ts";
-import { pendingMigrations } from "../migrate/ledger.ts";
+import { compareFiles } from "../migrate/ledger.ts";
 import { refuseUsed } from "../migrate/scratch.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { createPools } from "../postgres/pools.ts";
@@ -69,7 +69,7 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
     const target = targetOf(config, cluster.urls.admin);
     const vanished = await findVanished(target);
     if (vanished.length > 0) report.note("wrong", describeVanished(vanished));
-    const pending = await pendingMigrations(target);
+    const { pending } = await compareFiles(target);
     if (pending.length > 0) {
       return report.note(
         "wrong",

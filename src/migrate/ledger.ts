@@ -156,10 +156,6 @@ export async function isCurrent(client: pg.Client, files: Checksums): Promise<bo
   return isSame(migrations, files.migrations) && isSame(there, files.sql) && (await isQueueCurrent(client));
 }
 
-/** Pending files of the application and the platform. */
-export const pendingMigrations = async (options: Folders & { adminUrl: string }): Promise<string[]> =>
-  (await compareFiles(options)).pending;
-
 /** @param repeated of `sql/` @param fresh migrations */
 export async function recordApplied(
   client: pg.Client,

@@ -15,6 +15,7 @@ import {
   type Checksums,
   checksum,
   compareLedger,
+  type Folders,
   isApplied,
   isCurrent,
   type Ledger,
@@ -31,13 +32,9 @@ import { type MigrationFile, readFolder, refuseTwins } from "./migration-files.t
 import { type Patience, withLocks } from "./migration-locks.ts";
 import { checkDeferred, refuseTransactionControl } from "./transaction-control.ts";
 
-export interface MigrateOptions extends Patience {
+export interface MigrateOptions extends Folders, Patience {
   /** Connection string of an administrator: may create roles and extensions, or already has them. */
   adminUrl: string;
-  /** Folder that holds the platform's `migrations/` and `sql/`. */
-  platform: string;
-  /** The application's root; its `migrations/` and `sql/` may be absent. */
-  application?: string;
   /**
    * Stops after the first n platform migrations, without later files of `sql/`, for tests. (Default: everything is applied)
    */

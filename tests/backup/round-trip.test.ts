@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { findPrograms, start } from "../../src/backup/programs.ts";
 import { applyRoles } from "../../src/migrate/apply-roles.ts";
-import { pendingMigrations } from "../../src/migrate/ledger.ts";
+import { compareFiles } from "../../src/migrate/ledger.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { backupsFolder, hasPrograms, restore, rowsOf, take } from "../support/backups.ts";
 import { svc as command } from "../support/cli.ts";
@@ -136,7 +136,7 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db", () => {
     expect(await target.sql(temporary)).toEqual([{ may: false }]);
     // Nothing is left to migrate.
     const adminUrl = target.url("admin");
-    expect(await pendingMigrations({ adminUrl, platform: root, application: app })).toEqual([]);
+    expect((await compareFiles({ adminUrl, platform: root, application: app })).pending).toEqual([]);
   });
 
   test("restore refuses what is not empty, and prints no secret", async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, inject, test } from "vitest";
 import { dumpSchema } from "../../src/migrate/dump.ts";
-import { compareFiles, pendingMigrations } from "../../src/migrate/ledger.ts";
+import { compareFiles } from "../../src/migrate/ledger.ts";
 import { migrate } from "../../src/migrate/migrate.ts";
 import { execute } from "../support/admin.ts";
 import { Database } from "../support/database.ts";
@@ -42,7 +42,7 @@ describe("migrate", () => {
 
     expect(first).toContain("application/migrations/0001_create_fixture.sql");
     expect(await migrate(target)).toEqual([]);
-    expect(await pendingMigrations(target)).toEqual([]);
+    expect((await compareFiles(target)).pending).toEqual([]);
     expect(await dumpSchema(adminUrl)).toBe(dump);
   });
 
