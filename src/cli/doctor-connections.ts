@@ -7,6 +7,7 @@ import pg from "pg";
 import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { sqlState } from "../postgres/errors.ts";
+import { withClient } from "../postgres/with-client.ts";
 
 export interface Finding {
   kind: "ok" | "advice" | "wrong";
@@ -123,48 +124,42 @@ const diskFull = "53100";
 
 /** Whether each of DATABASE_REPLICA_URLS is a standby that can answer queries. */
 export async function examineReplicas(urls: readonly string[], primary: Pick<pg.Pool, "query">): Promise<Finding[]> {
-  return (await Promise.all(urls.map((url, index) => examineReplica(url, index + 1, primary)))).flat();
+  const looks = urls.map((url, index) => {
+    const name = `standby ${index + 1} of DATABASE_REPLICA_URLS`;
+    return withClient(url, "svc doctor", (client) => examineReplica(client, name, primary), timeouts).catch(
+      ({ message }: Error): Finding[] => {
+        const text = `The ${name} does not answer (${message}): the primary answers instead.`;
+        return [{ kind: "advice", text }];
+      },
+    );
+  });
+  return (await Promise.all(looks)).flat();
 }
 
-async function examineReplica(
-  connectionString: string,
-  number: number,
-  primary: Pick<pg.Pool, "query">,
-): Promise<Finding[]> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: patience, query_timeout: patience });
-  client.on("error", () => {}); // the query itself fails
-  const name = `standby ${number} of DATABASE_REPLICA_URLS`;
-  try {
-    await client.connect();
-    const { rows } = await client.query(
-      "select pg_is_in_recovery() as standby, current_setting('hot_standby_feedback')::boolean as feedback, pg_last_wal_replay_lsn() as place",
-    );
-    if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is not a standby: it is never used.` }];
-    const { rows: compared } = await primary.query(
-      "select not pg_is_in_recovery() and pg_current_wal_insert_lsn() < $1 as behind",
-      [rows[0].place],
-    );
-    if (compared[0].behind) {
-      const strayed = `The ${name} is ahead of the primary: it follows another server, and is never used.`;
-      return [{ kind: "wrong", text: `${strayed}\n  Make it anew from the primary (pg_rewind or pg_basebackup).` }];
-    }
-    const text =
-      `The ${name} does not report which rows its queries need: the primary's vacuum cancels them.\n` +
-      "  Set hot_standby_feedback = on there.";
-    return [
-      { kind: "ok", text: `${name}: it answers` },
-      ...(rows[0].feedback ? [] : [{ kind: "advice", text } as const]),
-    ];
-  } catch (error) {
-    const text = `The ${name} does not answer (${(error as Error).message}): the primary answers instead.`;
-    return [{ kind: "advice", text }];
-  } finally {
-    await client.end().catch(() => {});
+async function examineReplica(client: pg.Client, name: string, primary: Pick<pg.Pool, "query">): Promise<Finding[]> {
+  const { rows } = await client.query(
+    "select pg_is_in_recovery() as standby, current_setting('hot_standby_feedback')::boolean as feedback, pg_last_wal_replay_lsn() as place",
+  );
+  if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is not a standby: it is never used.` }];
+  const { rows: compared } = await primary.query(
+    "select not pg_is_in_recovery() and pg_current_wal_insert_lsn() < $1 as behind",
+    [rows[0].place],
+  );
+  if (compared[0].behind) {
+    const strayed = `The ${name} is ahead of the primary: it follows another server, and is never used.`;
+    return [{ kind: "wrong", text: `${strayed}\n  Make it anew from the primary (pg_rewind or pg_basebackup).` }];
   }
+  const text =
+    `The ${name} does not report which rows its queries need: the primary's vacuum cancels them.\n` +
+    "  Set hot_standby_feedback = on there.";
+  return [
+    { kind: "ok", text: `${name}: it answers` },
+    ...(rows[0].feedback ? [] : [{ kind: "advice", text } as const]),
+  ];
 }
 
-/** In milliseconds, per query. */
-const patience = 5_000;
+/** In milliseconds: a connection, and each query. */
+const timeouts = { connectionTimeoutMillis: 5_000, query_timeout: 5_000 };
 /** Other clients may take the connection under test, so it is repeated. */
 const rounds = 5;
 
@@ -175,7 +170,7 @@ const rounds = 5;
  * @throws the database's or the network's error when there is no connection
  */
 export async function wayOf(connectionString: string): Promise<Way> {
-  const settings = { connectionString, connectionTimeoutMillis: patience, query_timeout: patience };
+  const settings = { connectionString, ...timeouts };
   const [asking, taking] = [new pg.Client(settings), new pg.Client(settings)];
   for (const client of [asking, taking]) client.on("error", () => {}); // the query itself fails
   const backend = { name: "svc_backend", text: "select pg_backend_pid() as pid" };
