@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 
@@ -18,8 +19,11 @@ export async function readSecrets(config: EffectiveConfig): Promise<readonly str
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
-  const secret = (await readFile(file, "utf8")).trim();
-  if (secret !== "") return [secret];
-  // A full disk, or a stop in between, has left it so; or another first start is about to write it.
+  for (let reads = 1; reads <= 10; reads++) {
+    const secret = (await readFile(file, "utf8")).trim();
+    if (secret !== "") return [secret];
+    await sleep(50); // another first start is about to write it
+  }
+  // A full disk, or a stop in between, has left it so.
   throw new DefinitionError(`${file} is empty.`, { hint: "Delete it, and start again: svc then makes another one." });
 }

@@ -39,5 +39,10 @@ test("the generated secret stays, and one that is empty is refused", async () =>
   expect(await readSecrets(config)).toEqual([secret]);
   await writeFile(join(folder, ".svc/secret"), "");
   await expect(readSecrets(config)).rejects.toThrow("is empty.\n  Delete it, and start again");
+
+  // Another first start has made the file, and writes it now.
+  const waiting = readSecrets(config);
+  setTimeout(() => writeFile(join(folder, ".svc/secret"), secret), 100);
+  expect(await waiting).toEqual([secret]);
   await rm(folder, { recursive: true });
 });
