@@ -59,17 +59,12 @@ export const nameOfTable = (table: PgTable): string => {
 export function followedTables(api: Api, schema: Readonly<Record<string, unknown>>): FollowedTable[] {
   const { crud: resources, procedures } = api["~svc"];
   const found = new Map<string, FollowedTable>();
-  for (const { schema: space, table: name, realtime, owners, id, source } of resources.filter(
-    ({ realtime, isView }) => realtime && !isView,
-  )) {
-    const { columns, policies } = tableConfig(source.table);
-    const team = teamScope(policies);
-    const named = { schema: space, name, owners: owners.map((column) => column.name), team };
-    const narrowing = narrowingColumns(named);
-    const table = { ...named, required: notNull(columns, narrowing) };
-    const identity = realtime?.scoped ? "full" : narrowing.length > 0 ? [...new Set([id.name, ...narrowing])] : [];
+  for (const { realtime, isView, id, source } of resources) {
+    if (!realtime || isView) continue;
+    const table = describe(source.table, id.name);
     // If one of several resources needs the whole old row, it is logged for all of them.
-    if (found.get(tableName(table))?.identity !== "full") found.set(tableName(table), { ...table, identity });
+    if (found.get(tableName(table))?.identity === "full") continue;
+    found.set(tableName(table), realtime.scoped ? { ...table, identity: "full" } : table);
   }
   const silent = new Set(resources.map(({ schema: space, table }) => tableName({ schema: space, name: table })));
   const add = (table: PgTable) => {
@@ -97,15 +92,21 @@ export function followedTables(api: Api, schema: Readonly<Record<string, unknown
 
 const isOfPlatform = (schema: string | undefined) => /^(auth|svc(_\w+)?|graphile_worker)$/.test(schema ?? "");
 
-function describe(table: PgTable): FollowedTable {
+/** @param id the column by which events name a row. (Default: the primary key) */
+function describe(table: PgTable, id?: string): FollowedTable {
   const { schema = "public", name, columns, primaryKeys, policies } = tableConfig(table);
-  const owners = ownerColumns(policies);
+  const readers = ownerColumns(policies);
+  const owners = columns.flatMap((column) => (readers.includes(column.name) ? [column.name] : []));
   const team = teamScope(policies);
   const narrowing = narrowingColumns({ schema, name, owners, team });
-  const composite = primaryKeys.flatMap((key) => key.columns.map((column) => column.name));
-  const key = [...columns.filter(({ primary }) => primary).map((column) => column.name), ...composite];
+  const primary = [
+    ...columns.filter((column) => column.primary),
+    ...primaryKeys.flatMap((composite) => composite.columns),
+  ].map((column) => column.name);
+  const key = id === undefined ? primary : [id];
+  const isNamed = narrowing.length === 0 && key.every((column) => primary.includes(column));
   // Without any identity PostgreSQL would refuse every update of a published table.
-  const identity = key.length === 0 ? "full" : narrowing.length > 0 ? [...new Set([...key, ...narrowing])] : [];
+  const identity = key.length === 0 ? "full" : isNamed ? [] : [...new Set([...key, ...narrowing])];
   return { schema, name, owners, team, required: notNull(columns, narrowing), identity };
 }
 

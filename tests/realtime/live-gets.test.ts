@@ -30,8 +30,17 @@ const folders = pgTable(
   },
   (t) => [...ownerRls(t.userId), ...audited()],
 );
+/** Their id is unique, and another column, or none, is the primary key. */
+const badges = pgTable(
+  "badges",
+  { number: integer("number").primaryKey(), id: integer("id").notNull().unique(), title: text("title") },
+  () => openRls({ read: "anyone", write: "nobody" }),
+);
+const labels = pgTable("labels", { id: integer("id").notNull().unique(), title: text("title") }, () =>
+  openRls({ read: "anyone", write: "nobody" }),
+);
 const schema = {
-  ...{ people, codes, folders },
+  ...{ people, codes, folders, badges, labels },
   peopleRelations: relations(people, ({ one, many }) => ({
     boss: one(people, { fields: [people.bossId], references: [people.id], relationName: "boss" }),
     staff: many(people, { relationName: "boss" }),
@@ -43,6 +52,8 @@ const procedures = {
   people: createCrud(people, { methods, allowAnonymous: true, getBy: ["slug"], include: ["boss", "staff"] }),
   codes: createCrud(codes, { methods, allowAnonymous: true }),
   folders: createCrud(folders, { methods, getBy: ["slug"], history: true }),
+  badges: createCrud(badges, { methods, allowAnonymous: true }),
+  labels: createCrud(labels, { methods, allowAnonymous: true }),
 };
 
 const db = database();
@@ -56,13 +67,19 @@ beforeAll(async () => {
     create table people (id integer primary key, slug text unique, boss_id integer references people);
     create table codes (id char(4) primary key, title text);
     create table folders (id integer primary key, user_id text not null, slug text unique, title text);
+    create table badges (number integer primary key, id integer not null unique, title text);
+    create table labels (id integer not null unique, title text);
     alter table people enable row level security; alter table codes enable row level security;
-    alter table folders enable row level security;
+    alter table folders enable row level security; alter table badges enable row level security;
+    alter table labels enable row level security;
+    create policy all_anyone on badges for select to svc_anonymous, svc_authenticated using (true);
+    create policy all_anyone on labels for select to svc_anonymous, svc_authenticated using (true);
     create policy all_anyone on people for select to svc_anonymous, svc_authenticated using (true);
     create policy all_anyone on codes for select to svc_anonymous, svc_authenticated using (true);
     create policy own on folders for select to svc_authenticated using (user_id = (select svc.current_user_id()));
-    grant select on people, codes to svc_anonymous, svc_authenticated; grant select on folders to svc_authenticated;
+    grant select on people, codes, badges, labels to svc_anonymous, svc_authenticated; grant select on folders to svc_authenticated;
     insert into people values (1, 'ann', null), (2, 'bob', 1); insert into codes values ('ab');
+    insert into badges values (7, 1); insert into labels values (1);
     ${api["~svc"].crud.map(crudFile).join("\n")}`);
   await db.sql(realtimeFile(followedTables(api, schema)));
   await db.sql(historyFile(auditedTables(schema)));
@@ -94,6 +111,9 @@ test.each<[string, object, string]>([
   ["people.get", { id: 1, include: { _count: { staff: true } } }, "insert into people values (4, 'cid', 1)"],
   ["people.get", { id: 2, include: { boss: true } }, "update people set slug = 'eve' where id = 1"],
   ["codes.get", { id: "ab" }, "update codes set title = 'x'"],
+  ["badges.get", { id: 1 }, "delete from badges where id = 1"],
+  ["labels.get", { id: 1 }, "update labels set title = 'x' where id = 1"],
+  ["labels.get", { id: 1 }, "delete from labels where id = 1"],
 ])("a change of what %s %j shows is told", async (name, args, change) => {
   const socket = await connect(null);
   const changed = await watch(socket, null, name, args);
