@@ -6,7 +6,6 @@
 import type { Caller } from "../contract/caller.ts";
 import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
-import { requireScope } from "../contract/scopes.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { maxRetries } from "../crud/statement.ts";
@@ -19,13 +18,13 @@ import { callEach, type EachCall } from "./call-each.ts";
 import type { CallContext } from "./create-context.ts";
 import { missingRow } from "./hints.ts";
 import {
+  admit,
   behindGate,
   checkOutput,
   inTransaction,
   invokeWithin,
   isGenerated,
   type Runtime,
-  requireSession,
   runRefusable,
 } from "./invoke.ts";
 import { type Answers, runOnce } from "./keyed-calls.ts";
@@ -141,10 +140,7 @@ async function callAtOnce(
   if (!isRun || !calls.every(({ procedure }) => procedure.statement.each)) return null;
   let checked: EachCall[];
   try {
-    for (const { procedure } of calls) {
-      requireSession({ caller, anonymous: procedure.anonymous });
-      if (caller.session?.key) requireScope(caller.session.key, procedure);
-    }
+    for (const { procedure } of calls) admit(caller.session, procedure);
     checked = calls.map(({ procedure: { statement }, input }) => ({ statement, values: statement.values(input) }));
   } catch {
     return null;
@@ -174,8 +170,7 @@ export async function runWithin(
     const json = await invokeWithin(transaction, context, procedure, input, runtime);
     return encode(runtime, { procedure, input }, json);
   }
-  const key = context.auth.getSession()?.key;
-  if (key) requireScope(key, procedure);
+  admit(context.auth.getSession(), procedure);
   const result = await behindGate(runtime, procedure.anonymous ? procedure.definedAt : undefined, context, (seen) =>
     runRefusable(procedure, { context: seen, input, outcome: {} }),
   );

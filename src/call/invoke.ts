@@ -15,13 +15,14 @@ import type { DefinedAt } from "../contract/defined-at.ts";
 import { type Call, validate } from "../contract/middleware.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { SvcRequest } from "../contract/request.ts";
-import { requireScope } from "../contract/scopes.ts";
+import { type Callable, requireOneOf, scopesOf } from "../contract/scopes.ts";
 import { HookMistake } from "../crud/crud-hooks.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { callPrepared } from "../crud/prepared-read.ts";
 import { callStatement, callWithin } from "../crud/statement.ts";
 import type { ConversionRuntime } from "../documents/convert-stored.ts";
 import { misuseError } from "../kit/misuse-error.ts";
+import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "../postgres/access.ts";
 import { withGate } from "../postgres/anonymous-gate.ts";
@@ -62,14 +63,15 @@ export interface Invocation<T> {
   undo?(encoded: T): boolean;
 }
 
-/** @throws SvcError UNAUTHORIZED */
-export function requireSession({ caller, anonymous }: { caller: Pick<Caller, "session">; anonymous: boolean }): void {
-  if (!anonymous && !caller.session) throw new SvcError("UNAUTHORIZED");
+/** @throws SvcError UNAUTHORIZED without a session, FORBIDDEN for an API key without the scope */
+export function admit(session: Session | null, definition: Callable): void {
+  if (!session && !definition.anonymous) throw new SvcError("UNAUTHORIZED");
+  if (session?.key) requireOneOf(session.key, scopesOf(definition));
 }
 
 /** What a resource gives to callers with a session, others do not get by including it. */
-export function requireSessionOf(statement: CrudStatement, input: unknown, caller: Pick<Caller, "session">): void {
-  const closed = caller.session ? undefined : statement.closed?.(input);
+export function requireSessionOf(statement: CrudStatement, input: unknown, session: Session | null): void {
+  const closed = session ? undefined : statement.closed?.(input);
   if (closed === undefined) return;
   throw new SvcError("UNAUTHORIZED", `Rows of the relation "${closed}" are for signed-in callers.`, {
     hint: "Sign in, or leave the relation out. The author can set allowAnonymous on the createCrud of its table.",
@@ -82,9 +84,8 @@ export function requireSessionOf(statement: CrudStatement, input: unknown, calle
  * @throws SvcError that the caller may see, or INTERNAL with the original error as `cause`, for the log
  */
 export async function invoke<T>(runtime: Runtime, invocation: Invocation<T>): Promise<T> {
-  const { caller, access, input, request, scope } = invocation;
-  requireSession(invocation);
-  if (caller.session?.key && scope !== null) requireScope(caller.session.key, { scope });
+  const { caller, access, input, request } = invocation;
+  admit(caller.session, invocation);
   const work = async (transaction: RequestTransaction, context: CallContext) => {
     const call: Call = { context, input, outcome: {}, ...(request && { request }) };
     if (invocation.asksBypassing || (invocation.watched && !runtime.production)) CallContext.keepTexts(context);
@@ -193,10 +194,9 @@ export async function invokeStatement(
   caller: Caller,
   watched?: Invocation<unknown>["watched"],
 ): Promise<string> {
-  requireSession({ caller, anonymous: procedure.anonymous });
-  if (caller.session?.key) requireScope(caller.session.key, procedure);
+  admit(caller.session, procedure);
   const { statement } = procedure;
-  requireSessionOf(statement, input, caller);
+  requireSessionOf(statement, input, caller.session);
   const { requestPool: pool } = runtime;
   const identity = identityOf(caller);
   const seen =
@@ -233,11 +233,10 @@ export async function invokeWithin(
   input: unknown,
   runtime: Pick<Runtime, "root" | "production">,
 ): Promise<string> {
-  const caller = { session: context.auth.getSession() };
-  requireSession({ caller, anonymous: procedure.anonymous });
-  if (caller.session?.key) requireScope(caller.session.key, procedure);
+  const session = context.auth.getSession();
+  admit(session, procedure);
   const { statement, definedAt } = procedure;
-  requireSessionOf(statement, input, caller);
+  requireSessionOf(statement, input, session);
   const change = (seen: Context) => hooked(transaction, statement, input, seen, runtime.production);
   // Without a hook nothing is awaited before the statement is sent: a batch sends several in their order.
   const changed = statement.before ? await behindGate(runtime, definedAt, context, change) : input;

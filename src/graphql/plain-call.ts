@@ -4,7 +4,7 @@
  * Next hop: `src/crud/prepared-read.ts` for reads, `src/crud/statement.ts` for writes.
  */
 import { missingRow } from "../call/hints.ts";
-import { isGenerated, type Runtime, requireSession } from "../call/invoke.ts";
+import { admit, isGenerated, type Runtime } from "../call/invoke.ts";
 import type { Api } from "../contract/api.ts";
 import type { Caller } from "../contract/caller.ts";
 import type { ReadShape } from "../contract/crud.ts";
@@ -72,17 +72,11 @@ async function writePlain(
 ): Promise<Answer | undefined> {
   const procedure = api["~svc"].procedures.get(`${table.crud.prefix}.${verb}`);
   if (!procedure || !isGenerated(procedure) || procedure.statement.before) return undefined;
-  const { statement, anonymous } = procedure;
+  const { statement } = procedure;
   try {
-    requireSession({ caller, anonymous });
-    const identity = identityOf(caller);
-    const json = await callStatement(
-      requestPool,
-      identity,
-      statement,
-      statement.values(inputOf(table, verb, args)),
-      false,
-    );
+    admit(caller.session, procedure);
+    const values = statement.values(inputOf(table, verb, args));
+    const json = await callStatement(requestPool, identityOf(caller), statement, values, false);
     if (json === null) throw missingRow();
     const written = JSON.parse(json);
     // The row is already written, so a value without a form in GraphQL has the form of a call by name.

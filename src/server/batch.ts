@@ -4,8 +4,8 @@
  * Next hop: `src/call/batch.ts`.
  */
 import { type BatchCall, invokeBatch } from "../call/batch.ts";
+import { admit } from "../call/invoke.ts";
 import { keyOf } from "../call/keyed-calls.ts";
-import { requireScope } from "../contract/scopes.ts";
 import { mediaType, parseJson, readBody } from "../http/body.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
@@ -29,7 +29,7 @@ export function batchEndpoint(transport: ProcedureTransport): Endpoint {
     }
     const key = keyOf(request.headers, session);
     const body = parseJson(await readBody(request, transport.limits.jsonBytes, session ? undefined : refuseLarge));
-    const calls = callsIn(body).map((call, index) => admit(transport, call, session, index));
+    const calls = callsIn(body).map((call, index) => callOf(transport, call, session, index));
     transport.requests.countCalls(request, session, calls.length - 1);
     const caller = callerOf(request, response, session, transport.requests);
     const { results, replayed } = await invokeBatch(transport.runtime, calls, caller, key);
@@ -54,12 +54,11 @@ function callsIn(body: unknown): unknown[] {
 }
 
 /** @throws SvcError with the index of the call */
-function admit(transport: ProcedureTransport, call: unknown, session: Session | null, index: number): BatchCall {
+function callOf(transport: ProcedureTransport, call: unknown, session: Session | null, index: number): BatchCall {
   try {
     const { name, args } = decodeCall(call);
     const procedure = findProcedure(transport, name, "mutation");
-    if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
-    if (session?.key) requireScope(session.key, procedure);
+    admit(session, procedure);
     return { procedure, input: args };
   } catch (error) {
     throw error instanceof SvcError ? atIndex(index, error) : error;

@@ -5,10 +5,9 @@
  * Next hop: `src/transfer/export-rows.ts`.
  */
 import type { ServerResponse } from "node:http";
-import { type Runtime, requireSession, requireSessionOf } from "../call/invoke.ts";
+import { admit, type Runtime, requireSessionOf } from "../call/invoke.ts";
 import type { Api } from "../contract/api.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
-import { requireOneOf } from "../contract/scopes.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { toSvcError } from "../http/errors.ts";
 import { callerOf, exchangeOf } from "../http/exchange.ts";
@@ -49,11 +48,10 @@ export function exportEndpoint(transport: Transport): Endpoint {
     exchangeOf(response).session = session;
     streams.begin(response, session);
     const caller = callerOf(request, response, session, requests);
-    requireSession({ caller, anonymous: crud.anonymous });
-    if (session?.key) requireOneOf(session.key, crud.scopes?.read ?? null);
+    admit(session, { anonymous: crud.anonymous, kind: "query", crud });
     const { args, spreadsheet } = readQuery(new URLSearchParams(queryText(url)), format);
     const list = procedures.get(`${crud.prefix}.list`)?.statement;
-    if (list) requireSessionOf(list, args, caller);
+    if (list) requireSessionOf(list, args, session);
 
     const leave = slots.take(caller.holder ?? "");
     streams.stream(response);

@@ -4,11 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { invokeKeyed } from "../call/batch.ts";
-import { checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
+import { admit, checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
 import { keyOf } from "../call/keyed-calls.ts";
 import type { Caller } from "../contract/caller.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
-import { requireScope } from "../contract/scopes.ts";
 import { noteIgnored } from "../crud/ignored-input.ts";
 import { type BodyLimits, mediaType, parseJson, readBody } from "../http/body.ts";
 import { callerOf, exchangeOf, sendJson } from "../http/exchange.ts";
@@ -110,17 +109,16 @@ async function admitCall(
   from: { request: IncomingMessage; response: ServerResponse; session: Session | null; named: string | undefined },
 ): Promise<Pick<Call, "procedure" | "args"> & { watch?: boolean | undefined }> {
   const { request, response, session, named } = from;
-  const admit = (name: string) => {
+  const find = (name: string) => {
     const procedure = findProcedure(transport, name, kind);
     exchangeOf(response).operation = procedure.name;
-    if (!session && !procedure.anonymous) throw new SvcError("UNAUTHORIZED");
-    if (session?.key) requireScope(session.key, procedure);
+    admit(session, procedure);
     return procedure;
   };
-  if (named !== undefined) admit(named);
-  const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void admit(nameIn(start));
+  if (named !== undefined) find(named);
+  const admitLarge = session || named !== undefined ? undefined : (start: Buffer) => void find(nameIn(start));
   const { name, args, watch } = await readCall(request, transport.limits, kind, named, admitLarge);
-  return { procedure: admit(name), args, watch };
+  return { procedure: find(name), args, watch };
 }
 
 /** @param positionHeader the header `svc-position` */

@@ -5,10 +5,9 @@
 import { pipeline, Readable } from "node:stream";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { inThisAiCall } from "../ai/call.ts";
-import { checkOutput, invoke } from "../call/invoke.ts";
+import { admit, checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
-import { requireScope } from "../contract/scopes.ts";
 import { mediaType } from "../http/body.ts";
 import { countAnswer, handledBy } from "../http/body-budget.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
@@ -82,8 +81,7 @@ function routeEndpoint(
     const session = await authenticate(httpRequest.headers, access);
     exchangeOf(response).session = session;
     streams.begin(response, session);
-    if (!session && !route.anonymous) throw new SvcError("UNAUTHORIZED");
-    if (session?.key) requireScope(session.key, route);
+    admit(session, route);
     return invoke<Answer>(runtime, {
       caller: callerOf(httpRequest, response, session, requests),
       access,

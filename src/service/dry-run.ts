@@ -7,7 +7,7 @@
 import { sessionsOfUsers } from "../auth/sessions/find-user.ts";
 import { runWithin } from "../call/batch.ts";
 import { CallContext } from "../call/create-context.ts";
-import { inTransaction, requireSession } from "../call/invoke.ts";
+import { inTransaction } from "../call/invoke.ts";
 import { decodeCall } from "../http/wire.ts";
 import { causesOf } from "../kit/causes.ts";
 import { didYouMean } from "../kit/nearest.ts";
@@ -60,7 +60,6 @@ export async function dryRun(
     const requestId = "dry-run";
     const session = call.userId === null ? null : await sessionsOfUsers(pools.system, app.auth)(call.userId, requestId);
     const caller = { session, requestId };
-    requireSession({ caller, anonymous: procedure.anonymous });
     const { args: input } = decodeCall({ name: call.name, args: call.args });
     const access = procedure.kind === "query" ? "read" : "write";
     const body = await inTransaction(runtime, caller, access, async (transaction, context) => {

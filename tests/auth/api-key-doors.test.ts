@@ -212,9 +212,14 @@ test("GraphQL shows and writes what the key may", async () => {
   expect((await graphql(keys.all, read)).data.diaries.nodes).toHaveLength(1);
   expect((await graphql(keys.none, "{ tickets { nodes { title } } }")).data.tickets.nodes).toEqual([]);
   const write = 'mutation { createTicket(input: { title: "by graphql" }) { title } }';
+  const change = 'mutation { updateTicket(id: 1, patch: { title: "x" }) { id } }';
+  const planned = "mutation { removeTicket(id: 1) other: removeTicket(id: 2) }"; // by PostGraphile
   for (const key of [keys.none, keys.read]) {
-    const { errors } = await graphql(key, write);
-    expect(errors[0]?.extensions?.code, JSON.stringify(errors)).toBe("FORBIDDEN");
+    for (const text of [write, change, planned]) {
+      const { errors } = await graphql(key, text);
+      const { code, hint } = errors[0]?.extensions ?? {};
+      expect([code, hint], text).toEqual(["FORBIDDEN", 'It takes a key with the scope "tickets:write".']);
+    }
   }
   const { data, errors } = await graphql(keys.write, write);
   expect([data?.createTicket?.title, errors]).toEqual(["by graphql", []]);
