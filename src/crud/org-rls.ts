@@ -3,11 +3,9 @@
  * Next hop: `sql/organizations/my_orgs.sql`; `src/organizations/check-organizations.ts` compares the roles with those of auth.ts.
  */
 import { Column, is, sql } from "drizzle-orm";
-import { type AnyPgColumn, type PgPolicy, pgPolicy, pgRole } from "drizzle-orm/pg-core";
+import { type AnyPgColumn, type PgPolicy, pgPolicy } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { isCaller, readsTeams } from "./rls.ts";
-
-const authenticated = pgRole("svc_authenticated").existing();
+import { authenticated, isCaller, readsTeams, writes } from "./rls.ts";
 
 /** The name of a role, as the tables accept it (`migrations/0067_create_organizations.sql`). */
 const rolePattern = /^[a-z][a-z0-9_-]{0,30}$/;
@@ -49,13 +47,7 @@ export function orgRls(
     });
   }
   const member = isOfCaller(orgColumn, write);
-  const writes = own ? sql`${own} and ${member}` : member;
-  return [
-    select,
-    pgPolicy("insert_org", { for: "insert", to: authenticated, withCheck: writes }),
-    pgPolicy("update_org", { for: "update", to: authenticated, using: writes, withCheck: writes }),
-    pgPolicy("delete_org", { for: "delete", to: authenticated, using: writes }),
-  ];
+  return [select, ...writes("org", authenticated, own ? sql`${own} and ${member}` : member)];
 }
 
 /** The table of memberships, for realtime. */

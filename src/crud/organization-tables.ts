@@ -5,12 +5,12 @@
  * Next hop: `migrations/0067_create_organizations.sql`, `migrations/0073_create_service_accounts.sql`.
  */
 import { sql } from "drizzle-orm";
-import { pgPolicy, pgRole, pgSchema, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { pgPolicy, pgSchema, text, timestamp, uuid } from "drizzle-orm/pg-core";
 import { offer } from "../kit/offered-tables.ts";
 import { orgRls } from "./org-rls.ts";
+import { authenticated } from "./rls.ts";
 
 const svc = pgSchema("svc");
-const authenticated = pgRole("svc_authenticated").existing();
 const createdAt = () => timestamp("created_at", { withTimezone: true }).notNull().defaultNow();
 
 /** Organizations. Members see theirs. */

@@ -4,14 +4,20 @@
  * Next hop: the `create policy` statements in the application's `migrations/`.
  */
 import { Column, getTableColumns, getTableName, is, type SQL, sql } from "drizzle-orm";
-import { type AnyPgColumn, type PgPolicy, type PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
+import {
+  type AnyPgColumn,
+  type PgPolicy,
+  type PgPolicyToOption,
+  type PgTable,
+  pgPolicy,
+  pgRole,
+} from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { tableConfig } from "../kit/table-config.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
-const anonymous = pgRole("svc_anonymous").existing();
-const authenticated = pgRole("svc_authenticated").existing();
-const everybody = [anonymous, authenticated];
+export const authenticated = pgRole("svc_authenticated").existing();
+const everybody = [pgRole("svc_anonymous").existing(), authenticated];
 
 /** The columns with the ids of the users who read a row by a policy. */
 const owners = new WeakMap<PgPolicy, readonly string[]>();
@@ -105,13 +111,15 @@ export function ownerRls(
       : pgPolicy("select_owner", { for: "select", to: authenticated, using: sql.join(reads, sql` or `) });
   if (options.read !== "public") readsOwn(select, userIdColumn, ...readers);
   if (options.write === "nobody") return [select];
-  return [
-    select,
-    pgPolicy("insert_owner", { for: "insert", to: authenticated, withCheck: own }),
-    pgPolicy("update_owner", { for: "update", to: authenticated, using: own, withCheck: own }),
-    pgPolicy("delete_owner", { for: "delete", to: authenticated, using: own }),
-  ];
+  return [select, ...writes("owner", authenticated, own)];
 }
+
+/** The policies by which rows are written that fulfil the condition. @param who ends their names */
+export const writes = (who: string, to: PgPolicyToOption, rows: SQL): PgPolicy[] => [
+  pgPolicy(`insert_${who}`, { for: "insert", to, withCheck: rows }),
+  pgPolicy(`update_${who}`, { for: "update", to, using: rows, withCheck: rows }),
+  pgPolicy(`delete_${who}`, { for: "delete", to, using: rows }),
+];
 
 /** Who may access the rows of an open table. */
 export type Audience = "anyone" | "authenticated" | "nobody";
@@ -140,13 +148,8 @@ export function openRls(options: OpenAudience): PgPolicy[] {
   const policies = [options.read === "anyone" ? meant(select, said, ["world_readable_table"]) : select];
   if (options.write === "nobody") return policies;
 
-  const to = roles(options.write);
   const rules = ["always_true_policy", ...(options.write === "anyone" ? ["anonymous_write"] : [])];
-  const writing = [
-    pgPolicy(`insert_${options.write}`, { for: "insert", to, withCheck: sql`true` }),
-    pgPolicy(`update_${options.write}`, { for: "update", to, using: sql`true`, withCheck: sql`true` }),
-    pgPolicy(`delete_${options.write}`, { for: "delete", to, using: sql`true` }),
-  ];
+  const writing = writes(options.write, roles(options.write), sql`true`);
   return [...policies, ...writing.map((policy) => meant(policy, said, rules))];
 }
 
@@ -193,12 +196,7 @@ export function memberRls(options: {
     scopes.set(select, { column: team.name, schema, table, team: theirs.name, user: user.name, isUuid });
   }
   if (write === "nobody") return [select];
-  return [
-    select,
-    pgPolicy("insert_member", { for: "insert", to: authenticated, withCheck: isMember }),
-    pgPolicy("update_member", { for: "update", to: authenticated, using: isMember, withCheck: isMember }),
-    pgPolicy("delete_member", { for: "delete", to: authenticated, using: isMember }),
-  ];
+  return [select, ...writes("member", authenticated, isMember)];
 }
 
 /** A key of the memberships that has the name of the team's column, such as `id`, is no team. */

@@ -3,11 +3,10 @@
  * Next hop: `sql/session/has_scope.sql`.
  */
 import { type SQL, sql } from "drizzle-orm";
-import { type PgPolicy, pgPolicy, pgRole } from "drizzle-orm/pg-core";
+import { type PgPolicy, pgPolicy } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
-
-const authenticated = pgRole("svc_authenticated").existing();
+import { authenticated } from "./rls.ts";
 
 /** The scopes of which a key needs one. */
 export interface TableScopes {
