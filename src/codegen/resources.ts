@@ -4,6 +4,7 @@
  * Next hop: `client/sdk/src/related.ts`.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
+import { visibleColumns } from "../crud/crud-definition.ts";
 import { keyOf, unusedName } from "../kit/written-names.ts";
 
 const reading = ["list", "get"] as const;
@@ -86,13 +87,13 @@ const constantName = ({ prefix }: CrudDefinition) => `${prefix}Columns`;
 function needsConversions(crud: CrudDefinition, seen = new Set<CrudDefinition>()): boolean {
   if (seen.has(crud)) return false;
   seen.add(crud);
-  const own = crud.columns.some(({ conversion, property }) => conversion !== null && crud.visible.has(property));
+  const own = visibleColumns(crud).some(({ conversion }) => conversion !== null);
   return own || [...crud.relations.values()].some(({ target }) => needsConversions(target, seen));
 }
 
 function columnsConstant(crud: CrudDefinition): string {
-  const columns = crud.columns
-    .filter(({ conversion, property }) => conversion !== null && crud.visible.has(property))
+  const columns = visibleColumns(crud)
+    .filter(({ conversion }) => conversion !== null)
     .map(({ property, conversion }) => `${keyOf(property)}: "${conversion}"`);
   // Functions, because relations may lead back.
   const relations = [...crud.relations]

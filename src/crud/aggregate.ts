@@ -8,20 +8,20 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { check, type Input, isPlain, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { quote } from "../postgres/schema-names.ts";
+import { visibleColumns } from "./crud-definition.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { listArguments } from "./crud-list.ts";
 import { comparable } from "./crud-resource.ts";
 import { isJsonText } from "./crud-text.ts";
 import type { CrudOptions } from "./crud-types.ts";
 import { checkExact, checkKnown, checkSearch } from "./many-arguments.ts";
+import { orderedKinds } from "./wire-kinds.ts";
 
 /** Groups of an answer, and the most of them. */
 export const aggregateLimits = { default: 100, max: 1_000 };
 
 const units = ["hour", "day", "week", "month", "year"] as const;
-const groupable = new Set(["integer", "bigint", "number", "numeric", "boolean", "text", "uuid", "enum"]);
-const summable = new Set(["integer", "bigint", "number", "numeric"]);
-const ordered = new Set([...summable, "timestamp", "date"]);
+const ungrouped = new Set(["json", "bytes", "vector"]);
 
 type Parts = Record<string, AggregatePart>;
 
@@ -33,7 +33,7 @@ export function describeAggregate(
   option: CrudOptions["aggregate"],
 ): CrudDefinition["aggregate"] {
   if (!option) return null;
-  const shown = columns.filter(({ property }) => visible.has(property));
+  const shown = visibleColumns({ columns, visible });
   const fail = (where: string, problem: string, hint: string): never => {
     throw new DefinitionError(`createCrud: aggregate.${where} of "${table}" ${problem}`, { hint });
   };
@@ -46,7 +46,7 @@ export function describeAggregate(
     );
   const groups = (option.groupBy ?? []).flatMap((name): [string, AggregatePart][] => {
     const column = find("groupBy", name, name);
-    if (!comparable(column) || !(groupable.has(column.kind) || isTime(column))) {
+    if (!comparable(column) || ungrouped.has(column.kind)) {
       fail("groupBy", `names "${name}", whose values form no groups.`, "Name numbers, texts, enums, uuids or times.");
     }
     if (!isTime(column)) return [[name, { sql: `t.${quote(column.name)}`, text: isWide(column) }]];
@@ -59,9 +59,9 @@ export function describeAggregate(
     const [, by = "", property = ""] = /^(sum|avg|min|max):(.+)$/.exec(name) ?? [];
     if (!by) fail("measures", `names "${name}".`, "Write count, or sum, avg, min or max with a column: sum:amount.");
     const column = find("measures", name, property);
-    const kinds = by === "sum" || by === "avg" ? summable : ordered;
-    if (column.isArray || !kinds.has(column.kind)) {
-      const what = kinds === summable ? "number" : "number or time";
+    const isSum = by === "sum" || by === "avg";
+    if (column.isArray || !orderedKinds.has(column.kind) || (isSum && isTime(column))) {
+      const what = isSum ? "number" : "number or time";
       fail(
         "measures",
         `names "${name}", but "${property}" is no ${what}.`,

@@ -9,6 +9,7 @@ import { DefinitionError } from "../kit/definition-error.ts";
 import { type Input, own } from "../kit/input-checks.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Issue } from "../kit/svc-error.ts";
+import { visibleColumns } from "./crud-definition.ts";
 import type { Writing } from "./crud-text.ts";
 
 /** @throws DefinitionError for a table whose changes are not kept, or whose entries do not name rows by `id` */
@@ -55,17 +56,13 @@ export function historyArguments(crud: CrudDefinition, id: string | number, obje
 }
 
 /** The arguments and the result in JSON Schema. */
-export function historySchemas(
-  { columns, visible, ...crud }: CrudDefinition,
-  id: JsonSchema,
-): [JsonSchema, JsonSchema] {
+export function historySchemas(crud: CrudDefinition, id: JsonSchema): [JsonSchema, JsonSchema] {
   const change = {
     type: ["array", "null"],
     minItems: 2,
     maxItems: 2,
     description: "Before and after; null: not kept.",
   };
-  const shown = columns.filter(({ property }) => visible.has(property));
   const entry = {
     id: { type: "string" },
     at: { type: "string", format: "date-time" },
@@ -73,7 +70,7 @@ export function historySchemas(
     operation: { enum: ["insert", "update", "delete"] },
     changed: {
       type: "object",
-      properties: Object.fromEntries(shown.map(({ property }) => [property, change])),
+      properties: Object.fromEntries(visibleColumns(crud).map(({ property }) => [property, change])),
       additionalProperties: false,
     },
   };

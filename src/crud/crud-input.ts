@@ -8,7 +8,7 @@ import type { ColumnDescription, CrudDefinition, CrudOperation, CrudStatement } 
 import { check, emptyInput, type Input, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { aggregateArguments } from "./aggregate.ts";
-import { writableColumns } from "./crud-definition.ts";
+import { findColumn, writableColumns } from "./crud-definition.ts";
 import { retryArguments } from "./crud-deliveries.ts";
 import { historyArguments } from "./crud-history.ts";
 import { listValues } from "./crud-list.ts";
@@ -70,7 +70,7 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
     case "removeMany":
       return (input) => check((issues) => [manyArguments(crud, toObject(input, issues), ["filters", "max"], issues)]);
     case "update": {
-      const canCompare = crud.columns.some(({ property }) => property === "updatedAt");
+      const canCompare = findColumn(crud, "updatedAt") !== undefined;
       return (input) =>
         check((issues) => {
           const object = toObject(input, issues);

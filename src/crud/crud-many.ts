@@ -3,17 +3,8 @@
  */
 import type { CrudDefinition } from "../contract/crud.ts";
 import { list, literal } from "../postgres/schema-names.ts";
-import {
-  byId,
-  findColumn,
-  functionName,
-  item,
-  notDeleted,
-  qualified,
-  searchPath,
-  toWire,
-  type Writing,
-} from "./crud-text.ts";
+import { findColumn } from "./crud-definition.ts";
+import { byId, functionName, item, notDeleted, qualified, searchPath, toWire, type Writing } from "./crud-text.ts";
 import { blank, insertion, insertionOfMany, insertPath, populate, removal, updates } from "./crud-writes.ts";
 
 /**

@@ -5,6 +5,7 @@
  */
 import type { ColumnDescription, CrudDefinition, CrudRelation } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
+import { findColumn, visibleColumns } from "./crud-definition.ts";
 import { item, notDeleted, qualified, toWire } from "./crud-text.ts";
 
 /** False for arrays, and for types that travel as text and have no equality. */
@@ -15,8 +16,7 @@ export const comparable = ({ isArray, kind, type }: ColumnDescription) =>
 const sortable = (column: ColumnDescription) =>
   comparable(column) && !["json", "bytes", "vector"].includes(column.kind) && !/^hstore\b/.test(column.type);
 
-const defaultOrder = (crud: CrudDefinition) =>
-  crud.columns.some(({ property }) => property === "createdAt") ? "createdAt" : "id";
+const defaultOrder = (crud: CrudDefinition) => findColumn(crud, "createdAt")?.property ?? "id";
 
 /** The columns that `orderBy` may name. */
 export function sortableColumns(crud: CrudDefinition): ColumnDescription[] {
@@ -29,8 +29,7 @@ export function sortableColumns(crud: CrudDefinition): ColumnDescription[] {
 /** The column that a list is sorted by: one that `orderBy` may not name falls back to the resource's own. */
 export function orderColumn(crud: CrudDefinition, orderBy: unknown): ColumnDescription | undefined {
   const columns = sortableColumns(crud);
-  const named = (name: unknown) => columns.find(({ property }) => property === name);
-  return named(orderBy) ?? named(defaultOrder(crud));
+  return findColumn({ columns }, orderBy) ?? findColumn({ columns }, defaultOrder(crud));
 }
 
 export function resourceJson(crud: CrudDefinition): string {
@@ -59,9 +58,7 @@ export function resourceJson(crud: CrudDefinition): string {
       values,
     })),
     search: named(crud.searchFields).map(({ name }) => name),
-    fields: crud.columns
-      .filter(({ property }) => crud.visible.has(property))
-      .map((column) => [column.property, column.name, toWire(column)]),
+    fields: visibleColumns(crud).map((column) => [column.property, column.name, toWire(column)]),
     limits: [crud.defaultLimit, crud.maxLimit],
     keys: toObject(named(["id", ...crud.getBy.flat()]), ({ name, castType }) => ({ name, type: castType })),
     ...(crud.aggregate && { aggregate: crud.aggregate }),

@@ -6,21 +6,12 @@
 import { createHash } from "node:crypto";
 import type { CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { literal, quote } from "../postgres/schema-names.ts";
+import { findColumn } from "./crud-definition.ts";
 import { deliveriesOf, retryOf } from "./crud-deliveries.ts";
 import { historyOf } from "./crud-history.ts";
 import { creationOfMany, removalOfMany, updateOfMany, upsertion } from "./crud-many.ts";
 import { resourceJson } from "./crud-resource.ts";
-import {
-  byId,
-  findColumn,
-  functionName,
-  item,
-  notDeleted,
-  qualified,
-  selectList,
-  toWire,
-  type Writing,
-} from "./crud-text.ts";
+import { byId, functionName, item, notDeleted, qualified, selectList, toWire, type Writing } from "./crud-text.ts";
 import { insertion, insertPath, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */

@@ -4,6 +4,7 @@
  */
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
 import { quote } from "../postgres/schema-names.ts";
+import { visibleColumns } from "./crud-definition.ts";
 
 /** A generated function without its frame. */
 export interface Writing {
@@ -18,8 +19,6 @@ export interface Writing {
   conflict?: "use_column";
 }
 
-export const findColumn = (crud: CrudDefinition, property: string) =>
-  crud.columns.find((column) => column.property === property);
 export const qualified = (crud: Pick<CrudDefinition, "schema" | "table">) =>
   `${quote(crud.schema)}.${quote(crud.table)}`;
 
@@ -80,13 +79,12 @@ const jsonTexts = new RegExp(
 );
 
 /** A column under its wire name, always quoted. */
-const wireColumn = (column: ColumnDescription) => `${toWire(column)} as "${column.property.replaceAll('"', '""')}"`;
-
-const visible = (crud: CrudDefinition) => crud.columns.filter(({ property }) => crud.visible.has(property));
+export const wireColumn = (column: ColumnDescription) =>
+  `${toWire(column)} as "${column.property.replaceAll('"', '""')}"`;
 
 /** The visible columns under their wire names. */
 export const selectList = (crud: CrudDefinition, indent: string) =>
-  visible(crud)
+  visibleColumns(crud)
     .map((column) => indent + wireColumn(column))
     .join(",\n");
 
@@ -95,7 +93,7 @@ export const selectList = (crud: CrudDefinition, indent: string) =>
  * alone could be a column of that name.
  */
 export const item = (crud: CrudDefinition) =>
-  `(select row_to_json(item.*) from (select ${visible(crud).map(wireColumn).join(", ")}) as item)`;
+  `(select row_to_json(item.*) from (select ${visibleColumns(crud).map(wireColumn).join(", ")}) as item)`;
 
 /** As in migrations: types, operators and functions of extensions and of the application are found. */
 export const searchPath = "pg_catalog, public, extensions, pg_temp";

@@ -5,8 +5,8 @@
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { list, literal, quote } from "../postgres/schema-names.ts";
-import { writableColumns } from "./crud-definition.ts";
-import { byId, findColumn, notDeleted, qualified, searchPath } from "./crud-text.ts";
+import { findColumn, writableColumns } from "./crud-definition.ts";
+import { byId, notDeleted, qualified, searchPath } from "./crud-text.ts";
 
 /** Optimistic concurrency, for tables with `updatedAt`. Clients keep milliseconds; PostgreSQL is more precise. */
 export function unmodified(crud: CrudDefinition): string {
@@ -18,12 +18,13 @@ export function unmodified(crud: CrudDefinition): string {
 }
 
 export function refuseModified(crud: CrudDefinition): string {
-  if (!findColumn(crud, "updatedAt")) return "";
+  const updatedAt = findColumn(crud, "updatedAt");
+  if (!updatedAt) return "";
   return `
   if result is null and changes ->> 'ifUnmodifiedSince' is not null and exists (
     select from ${qualified(crud)} as t
      where ${byId(crud).condition}${notDeleted(crud, " and ")}
-       and date_trunc('milliseconds', t.${quote(findColumn(crud, "updatedAt")?.name ?? "")}) > (changes ->> 'ifUnmodifiedSince')::timestamptz
+       and date_trunc('milliseconds', t.${quote(updatedAt.name)}) > (changes ->> 'ifUnmodifiedSince')::timestamptz
        for update  -- asks the policies for updates: a row that the caller may only read is 404, whenever it changed
   ) then
     raise exception 'the row was changed after %', changes ->> 'ifUnmodifiedSince' using errcode = 'SV409';

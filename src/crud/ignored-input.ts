@@ -7,10 +7,10 @@ import type { Logger } from "pino";
 import type { ColumnDescription, CrudDefinition, WireKind } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
 import { isNear } from "../kit/nearest.ts";
-import { writableColumns } from "./crud-definition.ts";
+import { findColumn, visibleColumns, writableColumns } from "./crud-definition.ts";
 import { filterOperators, toFilterJson } from "./crud-filters.ts";
 import { sortableColumns } from "./crud-resource.ts";
-import { wireForms } from "./wire-kinds.ts";
+import { orderedKinds, wireForms } from "./wire-kinds.ts";
 
 /** Texts that were already logged. */
 const logged = new WeakMap<Logger, Set<string>>();
@@ -31,7 +31,7 @@ export function noteIgnored(
   logged.set(log, known);
   for (const { name, say } of ignored) {
     // What a caller wrote does not reach the log, names of columns and relations apart.
-    const isOurs = crud.relations.has(name) || crud.columns.some(({ property }) => property === name);
+    const isOurs = crud.relations.has(name) || findColumn(crud, name) !== undefined;
     const text = say(isOurs ? name : undefined);
     if (known.has(text) || known.size >= maxLogged) continue;
     known.add(text);
@@ -62,7 +62,7 @@ function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): Ig
       return sayKeys(crud, operation, input, []);
     case "update": {
       // A row that was read and is sent back whole has more than may be written.
-      const read = crud.columns.filter(({ property }) => crud.visible.has(property)).map(({ property }) => property);
+      const read = visibleColumns(crud).map(({ property }) => property);
       return sayKeys(crud, operation, input, ["id", "ifUnmodifiedSince", ...read, ...crud.relations.keys()]);
     }
     default:
@@ -132,7 +132,7 @@ function sayOrder(crud: CrudDefinition, operation: string, name: unknown): Ignor
 
 /** A condition whose form its column does not accept. */
 function sayCondition(crud: CrudDefinition, operation: string, name: string, condition: unknown): Ignored[] {
-  const column = crud.columns.find(({ property }) => property === name);
+  const column = findColumn(crud, name);
   if (!column || !crud.allowedFilters.includes(name)) return [];
   const wrong = wrongIn(column, condition);
   return wrong ? [{ name, say: () => `"${operation}" ignores the filter "${name}": ${wrong}` }] : [];
@@ -154,7 +154,8 @@ function wrongIn(column: ColumnDescription, condition: unknown): string | undefi
   const isExact = op === "eq" || op === "ne";
   if (value === null && isExact) return undefined;
   const isList = op === "in" || op === "nin";
-  const hasOperator = isExact || (!isWhole && (isList || (op.endsWith("like") ? kind === "text" : ordered.has(kind))));
+  const hasOperator =
+    isExact || (!isWhole && (isList || (op.endsWith("like") ? kind === "text" : orderedKinds.has(kind))));
   if (!hasOperator) return `its column has no operator ${op}.`;
   if (isList && !Array.isArray(value)) return `the operator ${op} takes a list of values.`;
   if (isArray) return wrongInArray(column, value);
@@ -171,7 +172,6 @@ function wrongInArray(column: ColumnDescription, value: unknown): string | undef
 }
 
 const operators: readonly unknown[] = filterOperators;
-const ordered: ReadonlySet<string> = new Set(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
 
 /** PostgreSQL refuses a pattern whose last character escapes nothing. */
 const endsInEscape = (pattern: string) => (/\\*$/.exec(pattern)?.[0].length ?? 0) % 2 === 1;

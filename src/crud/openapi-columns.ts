@@ -4,6 +4,7 @@
  */
 import type { ColumnDescription, WireKind } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
+import { orderedKinds } from "./wire-kinds.ts";
 
 const wholeNumber = "^-?[0-9]+$";
 
@@ -91,8 +92,6 @@ export function orNull(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [...types, "null"], ...(Array.isArray(schema.enum) && { enum: [...schema.enum, null] }) };
 }
 
-const ordered = new Set<WireKind>(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
-
 /** A condition in `filters`: a value, or `{ op, value }` (docs/reference/filters.md). */
 export function filterSchema(column: ColumnDescription): JsonSchema {
   const { kind, isArray } = column;
@@ -106,7 +105,7 @@ export function filterSchema(column: ColumnDescription): JsonSchema {
   const anyOf = [value, operator(["eq", "ne"], value)];
   if (kind !== "json" && !isArray) {
     anyOf.push(operator(["in", "nin"], { type: "array", items: value, maxItems: 1000 }));
-    if (ordered.has(kind)) anyOf.push(operator(["gt", "gte", "lt", "lte"], plain));
+    if (orderedKinds.has(kind)) anyOf.push(operator(["gt", "gte", "lt", "lte"], plain));
     if (kind === "text") anyOf.push(operator(["like", "ilike"], { type: "string", maxLength: 1000 }));
   }
   return { anyOf };

@@ -5,6 +5,7 @@
 import type { CrudDefinition, CrudRelation } from "../contract/crud.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
+import { visibleColumns } from "./crud-definition.ts";
 import { sortableColumns } from "./crud-resource.ts";
 import { filterSchema, idSchema, orNull, rowSchema } from "./openapi-columns.ts";
 
@@ -20,7 +21,7 @@ const shaped = ({ prefix }: CrudDefinition): JsonSchema => named(`${prefix}.Shap
 
 /** The arguments `select` and `include`, and the row that lists and gets give for them. */
 export function related(crud: CrudDefinition, schemas: Schemas): { args: Record<string, JsonSchema>; row: JsonSchema } {
-  const shown = crud.columns.filter(({ property }) => crud.visible.has(property));
+  const shown = visibleColumns(crud);
   schemas.add(`${crud.prefix}.Shaped`, {
     type: "object",
     description: "The selected properties, by default all, and the included rows.",

@@ -6,7 +6,7 @@ import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contra
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
 import { aggregateLimits } from "./aggregate.ts";
-import { writableColumns } from "./crud-definition.ts";
+import { findColumn, visibleColumns, writableColumns } from "./crud-definition.ts";
 import { deliveriesSchemas, retrySchemas } from "./crud-deliveries.ts";
 import { historySchemas } from "./crud-history.ts";
 import { maxRows } from "./crud-input.ts";
@@ -27,7 +27,7 @@ export interface CallSchemas {
 
 /** Schemas by operation. Rows and filters become components, named after the prefix. */
 export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<CrudOperation, CallSchemas> {
-  const shown = crud.columns.filter(({ property }) => crud.visible.has(property));
+  const shown = visibleColumns(crud);
   const row = schemas.add(`${crud.prefix}.Row`, object(shown, rowSchema, shown, { additionalProperties: false }));
   const writable = writableColumns(crud);
   const required = writable.filter(({ notNull, defaultSql, generate }) => notNull && defaultSql === null && !generate);
@@ -35,7 +35,7 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
   const byId = { type: "object", properties: { id }, required: ["id"] };
   const changes = object(writable, inputSchema, []);
   const since = { type: "string", format: "date-time", description: "409 when the row has changed since." };
-  const canCompare = crud.columns.some(({ property }) => property === "updatedAt");
+  const canCompare = findColumn(crud, "updatedAt") !== undefined;
   const call = (args: JsonSchema, result: JsonSchema, summary: string, optional = false) => ({
     args,
     result,

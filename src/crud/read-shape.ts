@@ -9,8 +9,10 @@
 import type { ColumnDescription, Compared, CrudDefinition, ReadShape } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
 import { isStorableText } from "../kit/storable-text.ts";
+import { findColumn } from "./crud-definition.ts";
 import { exactText } from "./exact-text.ts";
 import { readCursor } from "./read-cursor.ts";
+import { orderedKinds } from "./wire-kinds.ts";
 
 /** Conditions and the values of lists in a shape; beyond them a filter is not usual. */
 const maxConditions = 30;
@@ -55,7 +57,7 @@ export function shapeOfList(
   const { conditions, values, compared } =
     (isSized ? sized : readFilters(crud, filters, [String(pageSize), skipped, ...searched])) ?? {};
   if (!conditions || !values) return undefined;
-  const isColumn = crud.columns.some(({ property }) => property === orderBy);
+  const isColumn = findColumn(crud, orderBy) !== undefined;
   const shape = {
     ...(isColumn && { orderBy }),
     orderDir,
@@ -80,7 +82,7 @@ export function getShape(
   const key = id === null ? args.by : { id };
   if (!isPlain(key) || isUnusual(select, include)) return undefined;
   const values = Object.entries(key).map(([name, value]) => {
-    const column = crud.columns.find(({ property }) => property === name);
+    const column = findColumn(crud, name);
     return column && exactText(column, value);
   });
   if (values.length === 0 || values.includes(undefined)) return undefined;
@@ -149,11 +151,9 @@ function group(reading: Reading, key: string, members: unknown, depth: number): 
   return { [key]: groups };
 }
 
-const ordered = new Set(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
-
 function comparison(reading: Reading, property: string, condition: unknown): object | undefined {
   const { crud, values } = reading;
-  const column = crud.columns.find((one) => one.property === property);
+  const column = findColumn(crud, property);
   if (!column || column.isArray || !crud.allowedFilters.includes(property)) return undefined;
   const { op, value } = isPlain(condition) ? condition : { op: "eq", value: condition };
   const text = textOf(column, op, value);
@@ -175,7 +175,7 @@ function textOf(column: ColumnDescription, op: unknown, value: unknown): string 
     case "gte":
     case "lt":
     case "lte":
-      return ordered.has(column.kind) ? exactText(column, value) : undefined;
+      return orderedKinds.has(column.kind) ? exactText(column, value) : undefined;
     case "in":
     case "nin":
       return Array.isArray(value) ? listOf(column, value) : undefined;

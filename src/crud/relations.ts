@@ -17,6 +17,7 @@ import type { CrudDefinition, CrudRelation, IncludeOption, JoinTable, RelationSo
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { tableConfig } from "../kit/table-config.ts";
+import { findColumn } from "./crud-definition.ts";
 import { byForeignKeys, type Link, namesByForeignKeys, throughTable } from "./foreign-keys.ts";
 
 /** @throws DefinitionError for a name that leads nowhere, to several tables, or to a table without a resource */
@@ -63,7 +64,7 @@ function relation(
   };
   if (!/^[A-Za-z_]\w{0,62}$/.test(name)) fail("which cannot be a name.", "Use letters, digits and _.");
   if (name === "_count") fail("which is the member for numbers of related rows.", "Give the relation another name.");
-  if (name === "OR" || name === "AND" || crud.columns.some(({ property }) => property === name)) {
+  if (name === "OR" || name === "AND" || findColumn(crud, name)) {
     fail("which is the name of a column or a group of filters.", "Give the relation another name in relations().");
   }
   const { source } = crud;

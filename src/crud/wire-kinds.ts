@@ -106,6 +106,16 @@ export const wireForms: Record<WireKind, WireForm> = {
   },
 };
 
+/** Kinds with an order that filters, pages and measures use. */
+export const orderedKinds: ReadonlySet<WireKind> = new Set<WireKind>([
+  "integer",
+  "bigint",
+  "number",
+  "numeric",
+  "timestamp",
+  "date",
+]);
+
 // biome-ignore format: a table
 const kindsByType: Record<string, WireKind> = {
   smallint: "integer", integer: "integer", smallserial: "integer", serial: "integer",

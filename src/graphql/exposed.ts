@@ -5,7 +5,7 @@
  */
 import type { Api } from "../contract/api.ts";
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
-import { writableColumns } from "../crud/crud-definition.ts";
+import { visibleColumns, writableColumns } from "../crud/crud-definition.ts";
 
 export interface ExposedTable {
   crud: CrudDefinition;
@@ -51,9 +51,7 @@ export function exposedTables(api: Api): Exposed {
     const readable = crud.methods.find((method) => method === "list" || method === "get");
     if (!crud.graphql || !readable || exposed.has(key)) continue;
     const written = new Set(writableColumns(crud));
-    const shown = crud.columns.filter(
-      (column) => crud.visible.has(column.property) && isName(column.property) && has(column),
-    );
+    const shown = visibleColumns(crud).filter((column) => isName(column.property) && has(column));
     exposed.set(key, {
       crud,
       anonymous: procedures.get(`${crud.prefix}.${readable}`)?.anonymous ?? false,

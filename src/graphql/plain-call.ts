@@ -8,6 +8,7 @@ import { admit, isGenerated, type Runtime } from "../call/invoke.ts";
 import type { Api } from "../contract/api.ts";
 import type { Caller } from "../contract/caller.ts";
 import type { ReadShape } from "../contract/crud.ts";
+import { findColumn } from "../crud/crud-definition.ts";
 import { callPrepared } from "../crud/prepared-read.ts";
 import { getShape, shapeOfList } from "../crud/read-shape.ts";
 import { callStatement } from "../crud/statement.ts";
@@ -151,7 +152,7 @@ function orderOf({ orders, table: { crud } }: PlainDocument, orderBy: unknown): 
   if (!first || others.length > 0) return undefined;
   const [property, direction] = first;
   const isById = property === "id" ? !second : second?.[0] === "id" && second[1] === direction;
-  const column = crud.columns.find((one) => one.property === property);
+  const column = findColumn(crud, property);
   if (!column || !isById || (direction === "desc" && !column.notNull)) return undefined;
   return { orderBy: property, orderDir: direction };
 }

@@ -6,6 +6,7 @@
 import type { PgCodecWithAttributes, PgResource } from "@dataplan/pg";
 import { context, type FieldArgs, lambda, type Step, sideEffect } from "grafast";
 import type { GraphQLFieldConfigArgumentMap, GraphQLInputType, GraphQLOutputType } from "grafast/graphql";
+import { findColumn } from "../crud/crud-definition.ts";
 import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
 import { inputOf, type Verb, verbs } from "./inputs.ts";
 import { typeName } from "./names.ts";
@@ -82,7 +83,7 @@ function shapeOf(build: GraphileBuild.Build, resource: Table, table: ExposedTabl
     const patch = canWrite && typed(build.inflection.patchType(name));
     if (!patch) return null;
     args.patch = patch;
-    if (table.crud.columns.some(({ property }) => property === "updatedAt")) {
+    if (findColumn(table.crud, "updatedAt")) {
       args.ifUnmodifiedSince = {
         type: build.graphql.GraphQLString,
         description: "Refuses with CONFLICT when the row was changed after this time, in ISO 8601.",

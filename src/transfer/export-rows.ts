@@ -4,7 +4,8 @@
  * long enough for V8 to move it to the heap's old part.
  * Next hop: `sql/crud/open_export.sql`; `src/server/export.ts` sends the pieces.
  */
-import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
+import type { CrudDefinition } from "../contract/crud.ts";
+import { visibleColumns } from "../crud/crud-definition.ts";
 import { toFilterJson } from "../crud/crud-filters.ts";
 import { listArguments } from "../crud/crud-list.ts";
 import { checkExact, checkSearch } from "../crud/many-arguments.ts";
@@ -34,10 +35,6 @@ export interface ExportOptions {
   spreadsheet: boolean;
 }
 
-/** The columns of an export, in the order of their declaration. */
-export const exportedColumns = ({ columns, visible }: CrudDefinition): ColumnDescription[] =>
-  columns.filter(({ property }) => visible.has(property));
-
 /** What a list would ignore is refused, for less conditions export more rows. */
 function exportArguments(crud: CrudDefinition, { filters, ...others }: Input): object {
   return check((issues) => {
@@ -57,7 +54,7 @@ function exportArguments(crud: CrudDefinition, { filters, ...others }: Input): o
  */
 export function exportRows(crud: CrudDefinition, transaction: RequestTransaction, options: ExportOptions) {
   const args = JSON.stringify(exportArguments(crud, options.args));
-  const columns = exportedColumns(crud);
+  const columns = visibleColumns(crud);
   const isCsv = options.format === "csv";
   return pieces();
 

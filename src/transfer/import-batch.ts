@@ -7,7 +7,7 @@ import { sql } from "drizzle-orm";
 import pg from "pg";
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import type { RequestDatabase } from "../contract/database.ts";
-import { writableColumns } from "../crud/crud-definition.ts";
+import { visibleColumns, writableColumns } from "../crud/crud-definition.ts";
 import type { ImportArgs } from "../crud/crud-import.ts";
 import { crudValues } from "../crud/crud-input.ts";
 import { functionName } from "../crud/crud-text.ts";
@@ -18,7 +18,6 @@ import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { databaseError } from "../postgres/errors.ts";
 import { identityOfUser } from "../postgres/identity.ts";
 import { cellValue, csvCells } from "./csv.ts";
-import { exportedColumns } from "./export-rows.ts";
 import { type FilePlace, readRecords } from "./records.ts";
 
 /** Of one step, in rows and in bytes of the file. */
@@ -149,7 +148,7 @@ export async function importBatch(
 const columnsOf = (crud: CrudDefinition, header: string[]) => {
   const wrong = unknownName(crud, header);
   if (wrong !== undefined) throw new SvcError("BAD_REQUEST", `The first line ${wrong}`);
-  const known = new Map(exportedColumns(crud).map((column) => [column.property, column]));
+  const known = new Map(visibleColumns(crud).map((column) => [column.property, column]));
   return header.map((name) => known.get(name) as ColumnDescription);
 };
 

@@ -14,7 +14,7 @@ import {
   webhookEvents,
 } from "../contract/webhook.ts";
 import { describeColumns } from "../crud/columns.ts";
-import { toWire } from "../crud/crud-text.ts";
+import { wireColumn } from "../crud/crud-text.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
@@ -102,7 +102,7 @@ export function webhook<T extends PgTable, E extends PgTable = PgTable>(options:
     table: quoted(on),
     key: keyOf(where, on),
     columns: chosen.map((one) => one.name),
-    data: chosen.map((one) => `${toWire(one)} as "${one.property.replaceAll('"', '""')}"`).join(", "),
+    data: chosen.map(wireColumn).join(", "),
     when,
     filter: Object.fromEntries(
       Object.entries(filter).map(([property, value]) => {
