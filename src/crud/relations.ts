@@ -4,59 +4,35 @@
  * the columns and filters of its own table's resource.
  * Next hop: `foreign-keys.ts`; `crud-resource.ts` writes relations into the generated SQL.
  */
-import {
-  createTableRelationsHelpers,
-  extractTablesRelationalConfig,
-  getTableName,
-  is,
-  Many,
-  normalizeRelation,
-} from "drizzle-orm";
+import { getTableName, is, Many, normalizeRelation } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition, CrudRelation, IncludeOption, JoinTable, RelationSource } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
-import { tableConfig } from "../kit/table-config.ts";
+import { relationalConfig, tableConfig } from "../kit/table-config.ts";
 import { findColumn } from "./crud-definition.ts";
 import { byForeignKeys, type Link, namesByForeignKeys, throughTable } from "./foreign-keys.ts";
 
 /** @throws DefinitionError for a name that leads nowhere, to several tables, or to a table without a resource */
 export function linkRelations(resources: readonly CrudDefinition[]): void {
-  const declarations: Declarations = new Map();
   for (const crud of resources) {
     crud.relations.clear();
     for (const option of crud.source.include) {
       const name = typeof option === "string" ? option : option.name;
-      crud.relations.set(name, relation(crud, name, option, resources, declarations));
+      crud.relations.set(name, relation(crud, name, option, resources));
     }
   }
 }
 
-/**
- * What each schema declares with `relations()`. Drizzle collects it from every table of the schema, and evaluates their
- * policies for that: done for each relation anew, the time would grow with the square of the schema.
- */
-type Declarations = Map<Record<string, unknown>, ReturnType<typeof collect>>;
-
-function collect(schema: Record<string, unknown>) {
-  /** The name of each table's first export. */
-  const keys = new Map<unknown, string>();
-  for (const [key, value] of Object.entries(schema)) if (!keys.has(value)) keys.set(value, key);
-  return { keys, ...extractTablesRelationalConfig(schema, createTableRelationsHelpers) };
-}
-
-function declarationsOf(schema: Record<string, unknown>, declarations: Declarations) {
-  const found = declarations.get(schema) ?? collect(schema);
-  declarations.set(schema, found);
-  return found;
-}
+/** The name of a table's first export. */
+const keyOf = (schema: Record<string, unknown>, table: PgTable): string | undefined =>
+  Object.keys(schema).find((key) => schema[key] === table);
 
 function relation(
   crud: CrudDefinition,
   name: string,
   option: IncludeOption,
   resources: readonly CrudDefinition[],
-  declarations: Declarations,
 ): CrudRelation {
   const where = `createCrud of "${crud.table}": include names "${name}", `;
   const fail = (problem: string, hint: string): never => {
@@ -70,8 +46,7 @@ function relation(
   const { source } = crud;
   const link =
     typeof option === "string"
-      ? (declared(source, name, fail, declarations) ??
-        byForeignKeys(source, name, failNaming(source, name, fail, declarations)))
+      ? (declared(source, name, fail) ?? byForeignKeys(source, name, failNaming(source, name, fail)))
       : throughTable(source, option, fail);
   const target = resources.find((one) => one.source.table === link.table && reads(one, link.many));
   return {
@@ -84,24 +59,14 @@ function relation(
 }
 
 /** Suggests the relations of the table that the schema declares, or has by foreign keys. */
-function failNaming(
-  source: RelationSource,
-  name: string,
-  fail: (problem: string, hint: string) => never,
-  declarations: Declarations,
-) {
+function failNaming(source: RelationSource, name: string, fail: (problem: string, hint: string) => never) {
   return (problem: string, hint: string): never => {
     const { table, schema } = source;
-    const declared = schema ? relationsOf(table, schema, declarations) : [];
-    const names = [...new Set([...declared, ...namesByForeignKeys(source)])];
+    const key = schema && keyOf(schema, table);
+    const declared = key === undefined ? {} : relationalConfig(schema ?? {}).tables[key]?.relations;
+    const names = [...new Set([...Object.keys(declared ?? {}), ...namesByForeignKeys(source)])];
     return fail(problem, names.length > 0 ? `${didYouMean(name, names)} ${hint}` : hint);
   };
-}
-
-function relationsOf(table: PgTable, schema: Record<string, unknown>, declarations: Declarations): string[] {
-  const { keys, tables } = declarationsOf(schema, declarations);
-  const key = keys.get(table);
-  return Object.keys((key !== undefined && tables[key]?.relations) || {});
 }
 
 /** The operations that a relation stands for: a caller who may not list rows may not include them either. */
@@ -141,12 +106,11 @@ function declared(
   { table, schema }: RelationSource,
   name: string,
   fail: (problem: string, hint: string) => never,
-  declarations: Declarations,
 ): Link | undefined {
-  if (!schema) return undefined;
-  const { keys, tables, tableNamesMap } = declarationsOf(schema, declarations);
-  const key = keys.get(table);
-  const found = key === undefined ? undefined : tables[key]?.relations[name];
+  const key = schema && keyOf(schema, table);
+  if (!schema || key === undefined) return undefined;
+  const { tables, tableNamesMap } = relationalConfig(schema);
+  const found = tables[key]?.relations[name];
   if (!found) return undefined;
   try {
     const { fields, references } = normalizeRelation(tables, tableNamesMap, found);

@@ -1,7 +1,8 @@
 /**
- * What a table declares. Drizzle runs the third argument of a table at each call, and makes its policies and indexes anew:
+ * What a table declares, and what a schema declares with `relations()`. Drizzle runs the third argument of a table at each call, and makes its policies and indexes anew:
  * with hundreds of tables that was a large part of loading an application.
  */
+import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 
 type TableConfig = ReturnType<typeof getTableConfig>;
@@ -15,4 +16,15 @@ export function tableConfig(table: PgTable): TableConfig {
   const config = getTableConfig(table);
   known.set(table, config);
   return config;
+}
+
+type RelationalConfig = ReturnType<typeof extractTablesRelationalConfig>;
+
+const ofSchemas = new WeakMap<object, RelationalConfig>();
+
+/** Drizzle looks at every table of the schema for it. @param schema the exports of the schema files */
+export function relationalConfig(schema: Readonly<Record<string, unknown>>): RelationalConfig {
+  const found = ofSchemas.get(schema) ?? extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  ofSchemas.set(schema, found);
+  return found;
 }

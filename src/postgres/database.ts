@@ -2,18 +2,13 @@
  * `ctx.db` and `ctx.unsafeDb`: Drizzle over the call's transaction, and over the system pool.
  * Next hop: `src/postgres/transaction.ts`.
  */
-import {
-  createTableRelationsHelpers,
-  extractTablesRelationalConfig,
-  type RelationalSchemaConfig,
-  type SQL,
-  type TablesRelationalConfig,
-} from "drizzle-orm";
+import type { RelationalSchemaConfig, SQL, TablesRelationalConfig } from "drizzle-orm";
 import { NodePgDatabase, NodePgDriver, NodePgSession, NodePgTransaction } from "drizzle-orm/node-postgres";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import type { RequestDatabase, Schema, SystemDatabase } from "../contract/database.ts";
 import { misuseError } from "../kit/misuse-error.ts";
+import { relationalConfig } from "../kit/table-config.ts";
 import { checkTables, gatedPool } from "./anonymous-gate.ts";
 import { correctColumns } from "./column-values.ts";
 import { unlimited } from "./silence.ts";
@@ -100,7 +95,7 @@ function relationalSchema(schema: Schema) {
   const found = relationalSchemas.get(schema);
   if (found) return found;
   correctColumns(schema);
-  const { tables, tableNamesMap } = extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const { tables, tableNamesMap } = relationalConfig(schema);
   const made = { fullSchema: schema, schema: tables, tableNamesMap };
   relationalSchemas.set(schema, made);
   return made;
