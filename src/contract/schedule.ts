@@ -4,6 +4,7 @@
  */
 import { Cron as Croner } from "croner";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { isTimeZone } from "../kit/time-zone.ts";
 
 export interface Interval {
   hours?: number;
@@ -69,7 +70,7 @@ function clock(name: string, time: ClockTime, day: string): string {
 
 /** @throws DefinitionError for an expression that croner rejects, and for one that never matches */
 export function cronSchedule(name: string, expression: string, timezone = "UTC"): Schedule {
-  if (!isTimezone(timezone)) {
+  if (!isTimeZone(timezone)) {
     throw new DefinitionError(`The cron "${name}" has the unknown timezone ${JSON.stringify(timezone)}.`, {
       hint: 'Write an IANA name, such as "Europe/Berlin".',
     });
@@ -92,16 +93,6 @@ export function cronSchedule(name: string, expression: string, timezone = "UTC")
     throw new DefinitionError(`The cron "${name}" has the invalid schedule ${JSON.stringify(expression)}: ${reason}`, {
       hint: 'A cron expression is five parts, as in "30 3 * * mon-fri".',
     });
-  }
-}
-
-function isTimezone(name: string): boolean {
-  if (name === "UTC") return true; // the default needs no table of time zones
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -7,6 +7,7 @@ import type { AggregatePart, ColumnDescription, CrudDefinition } from "../contra
 import { DefinitionError } from "../kit/definition-error.ts";
 import { check, type Input, isPlain, own, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
+import { isTimeZone } from "../kit/time-zone.ts";
 import { quote } from "../postgres/schema-names.ts";
 import { visibleColumns } from "./crud-definition.ts";
 import { toFilterJson } from "./crud-filters.ts";
@@ -147,28 +148,16 @@ function names(known: Parts, value: unknown, option: string, issues: Issue[]): s
 /** By name only: PostgreSQL reads an offset such as +03:00 with the opposite sign. */
 function timeZone(value: unknown, issues: Issue[]): string {
   const zone = value ?? "UTC";
-  if (typeof zone === "string" && /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(zone) && isKnown(zone)) return zone;
+  if (typeof zone === "string" && /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(zone) && isTimeZone(zone)) return zone;
   issues.push({ path: ["timeZone"], message: `must be the name of a time zone; ${JSON.stringify(zone)} is none` });
   return "UTC";
-}
-
-function isKnown(zone: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: zone }) !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 function orderOf(asked: string[], value: unknown, issues: Issue[]): { orderBy?: string; orderDir?: unknown } {
   if (value === undefined || value === null) return {};
   const [[name, direction] = [], ...more] = isPlain(value) ? Object.entries(value) : [];
-  if (
-    name !== undefined &&
-    more.length === 0 &&
-    asked.includes(name) &&
-    (direction === "asc" || direction === "desc")
-  ) {
+  const isOne = name !== undefined && more.length === 0 && asked.includes(name);
+  if (isOne && (direction === "asc" || direction === "desc")) {
     return { orderBy: name, orderDir: direction };
   }
   issues.push({

@@ -10,7 +10,8 @@ import { type Input, own } from "../kit/input-checks.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
-import type { Writing } from "./crud-text.ts";
+import { pageSchemas } from "./crud-history.ts";
+import { calling, type Writing } from "./crud-text.ts";
 
 /** @throws DefinitionError for a resource of a table that no webhook delivers to */
 export function checkDeliveries(resources: readonly CrudDefinition[], webhooks: readonly WebhookDefinition[]): void {
@@ -30,27 +31,23 @@ export function checkDeliveries(resources: readonly CrudDefinition[], webhooks: 
 }
 
 /** The generated functions. */
-export const deliveriesOf = (crud: CrudDefinition): Writing => ({
-  parameters: ["args jsonb"],
-  volatility: "stable",
-  summary:
+export const deliveriesOf = (crud: CrudDefinition): Writing =>
+  calling(
+    crud,
+    "find_deliveries",
+    "stable",
     `Deliveries of webhooks to a row of ${crud.table}, newest first: {data, nextCursor}; null when the caller may not see the row. ` +
-    "Takes {id, limit, cursor}.",
-  body: `begin
-  return svc.find_deliveries(svc_crud.${crud.prefix}_resource(), args);
-end`,
-});
+      "Takes {id, limit, cursor}.",
+  );
 
-export const retryOf = (crud: CrudDefinition): Writing => ({
-  parameters: ["args jsonb"],
-  volatility: "volatile",
-  summary:
+export const retryOf = (crud: CrudDefinition): Writing =>
+  calling(
+    crud,
+    "retry_delivery",
+    "volatile",
     `Sends a delivery to a row of ${crud.table} again, if it is dead, and returns it; null when the caller may not update the row, or ` +
-    "it has no such delivery. Takes {id, delivery}.",
-  body: `begin
-  return svc.retry_delivery(svc_crud.${crud.prefix}_resource(), args);
-end`,
-});
+      "it has no such delivery. Takes {id, delivery}.",
+  );
 
 /** The SQL function's argument. @param id that the input has */
 export function retryArguments(id: string | number, object: Input, issues: Issue[]): Input {
@@ -80,19 +77,7 @@ const delivery: JsonSchema = {
 };
 
 /** The arguments and the result in JSON Schema. */
-export function deliveriesSchemas(crud: CrudDefinition, id: JsonSchema): [JsonSchema, JsonSchema] {
-  const limit = { type: "integer", minimum: 1, maximum: crud.maxLimit, default: crud.defaultLimit };
-  const cursor = { type: ["string", "null"], description: "nextCursor of the page before." };
-  return [
-    { type: "object", properties: { id, limit, cursor }, required: ["id"] },
-    {
-      type: "object",
-      properties: { data: { type: "array", items: delivery }, nextCursor: { type: ["string", "null"] } },
-      required: ["data", "nextCursor"],
-      additionalProperties: false,
-    },
-  ];
-}
+export const deliveriesSchemas = (crud: CrudDefinition, id: JsonSchema) => pageSchemas(crud, id, delivery);
 
 export const retrySchemas = (id: JsonSchema): [JsonSchema, JsonSchema] => [
   {

@@ -98,32 +98,24 @@ export type CrudFilters<T extends PgTable, Allowed extends keyof Row<T> = keyof 
  * Filters as plain JSON. Conditions with values that jsonb cannot hold are omitted, like all invalid ones. Dates become
  * ISO 8601 text, bigints decimal text.
  *
- * @param filters decoded arguments: any shape, any type
+ * @param input   decoded arguments: any shape, any type
  * @param crud    the resource, whose relations filters may follow. (Default: it has none)
+ * @param depth   of an inner object of conditions and groups. (Default: 0)
  * @returns undefined when nothing is left
  */
-export function toFilterJson(filters: unknown, crud?: CrudDefinition): Record<string, unknown> | undefined {
-  return filterOf(filters, crud, 0);
-}
-
-/** One object of conditions and groups. */
-function filterOf(
-  input: unknown,
-  crud: CrudDefinition | undefined,
-  depth: number,
-): Record<string, unknown> | undefined {
+export function toFilterJson(input: unknown, crud?: CrudDefinition, depth = 0): Record<string, unknown> | undefined {
   if (!isPlain(input) || depth > maxLevels) return undefined;
   const entries = Object.keys(input).flatMap((key): [string, unknown][] => {
     const value = input[key];
     if ((key === "OR" || key === "AND") && Array.isArray(value)) {
       // Per member: an invalid one must not remove the others.
-      return [[key, value.flatMap((member) => filterOf(member, crud, depth + 2) ?? [])]];
+      return [[key, value.flatMap((member) => toFilterJson(member, crud, depth + 2) ?? [])]];
     }
     const relation = crud?.relations.get(key);
     if (relation) {
       const followed = relation.many
         ? quantified(value, relation.target, depth + 1)
-        : filterOf(value, relation.target, depth + 1);
+        : toFilterJson(value, relation.target, depth + 1);
       return followed ? [[key, followed]] : [];
     }
     const json = isStorableText(key) ? jsonOf(value, depth + 1) : undefined;
@@ -138,7 +130,7 @@ function quantified(input: unknown, target: CrudDefinition, depth: number): Reco
   if (!isPlain(input)) return undefined;
   const entries = Object.entries(input).flatMap(([key, value]): [string, unknown][] => {
     const isEmpty = isPlain(value) && Object.keys(value).length === 0;
-    const json = isEmpty ? {} : filterOf(value, target, depth + 1);
+    const json = isEmpty ? {} : toFilterJson(value, target, depth + 1);
     return json === undefined ? [] : [[key, json]];
   });
   return Object.fromEntries(entries);

@@ -10,7 +10,7 @@ import { type Input, own } from "../kit/input-checks.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { visibleColumns } from "./crud-definition.ts";
-import type { Writing } from "./crud-text.ts";
+import { calling, type Writing } from "./crud-text.ts";
 
 /** @throws DefinitionError for a table whose changes are not kept, or whose entries do not name rows by `id` */
 export function checkHistory(table: PgTable, id: ColumnDescription): void {
@@ -27,16 +27,14 @@ export function checkHistory(table: PgTable, id: ColumnDescription): void {
 }
 
 /** The generated function. */
-export const historyOf = (crud: CrudDefinition): Writing => ({
-  parameters: ["args jsonb"],
-  volatility: "stable",
-  summary:
+export const historyOf = (crud: CrudDefinition): Writing =>
+  calling(
+    crud,
+    "find_history",
+    "stable",
     `What changed in a row of ${crud.table}, newest first: {data, nextCursor}; null when the caller may not see the row. ` +
-    "Takes {id, limit, cursor}.",
-  body: `begin
-  return svc.find_history(svc_crud.${crud.prefix}_resource(), args);
-end`,
-});
+      "Takes {id, limit, cursor}.",
+  );
 
 /** The SQL function's argument. @param id that the input has */
 export function historyArguments(crud: CrudDefinition, id: string | number, object: Input, issues: Issue[]): Input {
@@ -55,7 +53,25 @@ export function historyArguments(crud: CrudDefinition, id: string | number, obje
   };
 }
 
-/** The arguments and the result in JSON Schema. */
+/** The arguments and the result in JSON Schema, of pages of what belongs to a row. */
+export function pageSchemas(
+  { maxLimit, defaultLimit }: CrudDefinition,
+  id: JsonSchema,
+  items: JsonSchema,
+): [JsonSchema, JsonSchema] {
+  const limit = { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit };
+  const cursor = { type: ["string", "null"], description: "nextCursor of the page before." };
+  return [
+    { type: "object", properties: { id, limit, cursor }, required: ["id"] },
+    {
+      type: "object",
+      properties: { data: { type: "array", items }, nextCursor: { type: ["string", "null"] } },
+      required: ["data", "nextCursor"],
+      additionalProperties: false,
+    },
+  ];
+}
+
 export function historySchemas(crud: CrudDefinition, id: JsonSchema): [JsonSchema, JsonSchema] {
   const change = {
     type: ["array", "null"],
@@ -74,27 +90,10 @@ export function historySchemas(crud: CrudDefinition, id: JsonSchema): [JsonSchem
       additionalProperties: false,
     },
   };
-  return [
-    {
-      type: "object",
-      properties: {
-        id,
-        limit: { type: "integer", minimum: 1, maximum: crud.maxLimit, default: crud.defaultLimit },
-        cursor: { type: ["string", "null"], description: "nextCursor of the page before." },
-      },
-      required: ["id"],
-    },
-    {
-      type: "object",
-      properties: {
-        data: {
-          type: "array",
-          items: { type: "object", properties: entry, required: Object.keys(entry), additionalProperties: false },
-        },
-        nextCursor: { type: ["string", "null"] },
-      },
-      required: ["data", "nextCursor"],
-      additionalProperties: false,
-    },
-  ];
+  return pageSchemas(crud, id, {
+    type: "object",
+    properties: entry,
+    required: Object.keys(entry),
+    additionalProperties: false,
+  });
 }

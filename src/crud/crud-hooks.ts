@@ -114,8 +114,7 @@ export function crudHook(
       const { set } = input as Input;
       return eachRow(input, await call(dry(args, "{}")), async (id) => {
         const returned = await beforeUpdate(typed(set, "update") as never, { context, id: typedId({ id }) });
-        const { json } = check((issues) => ({ json: rowOf(writable, storable(returned, "update"), issues, "update") }));
-        return { id, set: json };
+        return { id, set: check((issues) => rowOf(writable, storable(returned, "update"), issues, "update")) };
       });
     };
   }

@@ -11,7 +11,17 @@ import { deliveriesOf, retryOf } from "./crud-deliveries.ts";
 import { historyOf } from "./crud-history.ts";
 import { creationOfMany, removalOfMany, updateOfMany, upsertion } from "./crud-many.ts";
 import { resourceJson } from "./crud-resource.ts";
-import { byId, functionName, item, notDeleted, qualified, selectList, toWire, type Writing } from "./crud-text.ts";
+import {
+  byId,
+  calling,
+  functionName,
+  item,
+  notDeleted,
+  qualified,
+  selectList,
+  toWire,
+  type Writing,
+} from "./crud-text.ts";
 import { insertion, insertPath, populate, refuseModified, removal, unmodified, updates } from "./crud-writes.ts";
 
 /** A generated function: its signature, and a fingerprint of the text that made it. */
@@ -156,7 +166,7 @@ begin
       from (
         select
 ${selectList(crud, "          ")}
-        from ${qualified(crud)} as t${where(crud)}
+        from ${qualified(crud)} as t${notDeleted(crud, "\n        where ")}
         order by ${order(crud)}
         limit ${planned(crud)}  -- says to the planner that few rows are wanted: an index in this order serves them
       ) as item
@@ -237,16 +247,14 @@ end`,
   updateMany: updateOfMany,
   removeMany: removalOfMany,
 
-  aggregate: (crud) => ({
-    parameters: ["args jsonb"],
-    volatility: "stable",
-    summary:
+  aggregate: (crud) =>
+    calling(
+      crud,
+      "aggregate_rows",
+      "stable",
       `Measures of the rows of ${crud.table} that the caller may see, by groups: {data, hasMore}. ` +
-      "Takes {groupBy, measures, filters, orderBy, orderDir, limit, timeZone}.",
-    body: `begin
-  return svc.aggregate_rows(svc_crud.${crud.prefix}_resource(), args);
-end`,
-  }),
+        "Takes {groupBy, measures, filters, orderBy, orderDir, limit, timeZone}.",
+    ),
 
   history: historyOf,
   deliveries: deliveriesOf,
@@ -275,8 +283,6 @@ function order(crud: CrudDefinition): string {
   const id = `t.${quote(crud.id.name)} desc`;
   return createdAt ? `t.${quote(createdAt.name)} desc${createdAt.notNull ? "" : " nulls last"}, ${id}` : id;
 }
-
-const where = (crud: CrudDefinition) => notDeleted(crud, "\n        where ");
 
 /** The total of the plain list. */
 function total(crud: CrudDefinition): string {

@@ -19,6 +19,21 @@ export interface Writing {
   conflict?: "use_column";
 }
 
+/** The function of an operation that a function of the platform carries out. @param call its name, without the schema */
+export const calling = (
+  { prefix }: CrudDefinition,
+  call: string,
+  volatility: Writing["volatility"],
+  summary: string,
+): Writing => ({
+  parameters: ["args jsonb"],
+  volatility,
+  summary,
+  body: `begin
+  return svc.${call}(svc_crud.${prefix}_resource(), args);
+end`,
+});
+
 export const qualified = (crud: Pick<CrudDefinition, "schema" | "table">) =>
   `${quote(crud.schema)}.${quote(crud.table)}`;
 

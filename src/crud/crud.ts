@@ -73,9 +73,8 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
     options?: O & CrudOptions<TableOf<T>>,
   ): ProceduresOf<T, O> {
     const { table, view } = sourceOf(source);
-    const given = view
-      ? optionsOfView(getTableName(table), (options ?? {}) as CrudOptions)
-      : ((options ?? {}) as CrudOptions);
+    const asked = (options ?? {}) as CrudOptions;
+    const given = view ? optionsOfView(getTableName(table), asked) : asked;
     const crud = describeCrud(table, view, given, schema);
     const place = definedAt(given.allowAnonymous ?? false, `createCrud(${crud.prefix})`, createCrud);
     const procedures: Record<string, Procedure> = Object.fromEntries(
@@ -100,7 +99,8 @@ function describeCrud(
   const { schema = view?.schema ?? "public", policies } = tableConfig(table);
   const columns = describeColumns(table);
   const id = findId(name, columns);
-  if ((options.methods ?? crudOperations).includes("create")) checkNewId(name, id, table);
+  const { methods = crudOperations } = options;
+  if (methods.includes("create")) checkNewId(name, id, table);
   if (policies.length === 0 && !view) {
     throw new DefinitionError(`createCrud: table "${name}" declares no policy, so it would deny everybody.`, {
       hint: schema === "auth" ? noAccessToAuth : declarePolicies,
@@ -108,7 +108,7 @@ function describeCrud(
   }
   checkNames([schema, name, ...columns.flatMap((column) => [column.name, column.property])]);
   checkArrays(name, columns);
-  if ((options.methods ?? crudOperations).includes("update")) checkUpdatedAt(name, columns);
+  if (methods.includes("update")) checkUpdatedAt(name, columns);
   checkCrudOptions(name, columns, options);
   if (options.history) checkHistory(table, id);
   const visible = visibleColumns(columns, options);
@@ -137,7 +137,7 @@ function describeCrud(
     graphql: options.graphql ?? true,
     owners: columns.filter((column) => owners.includes(column.name)),
     scopes: scopesOfPolicies(policies),
-    realtime: describeRealtime(name, options.realtime, (options.methods ?? crudOperations).includes("list")),
+    realtime: describeRealtime(name, options.realtime, methods.includes("list")),
     anonymous: options.allowAnonymous ?? false,
     getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),
     upsertBy: describeKeys(table, columns, "upsertBy", options.upsertBy ?? []),
