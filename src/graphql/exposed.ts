@@ -29,7 +29,18 @@ interface ExposedColumn {
 /** Keyed by schema and name, see `keyOf`. */
 export type Exposed = ReadonlyMap<string, ExposedTable>;
 
-export const keyOf = (schema: string, table: string) => `${schema}\0${table}`;
+const keyOf = (schema: string, table: string) => `${schema}\0${table}`;
+
+/** A codec or resource of PostGraphile. */
+interface Place {
+  extensions?: Partial<{ pg: { schemaName: string; name: string } }>;
+}
+
+/** The exposed table that it stands for. */
+export function tableOf(exposed: Exposed, place: Place | null | undefined): ExposedTable | undefined {
+  const pg = place?.extensions?.pg;
+  return pg && exposed.get(keyOf(pg.schemaName, pg.name));
+}
 
 /** Whether GraphQL allows the name: letters, digits and _, but not two _ in front. Other properties are omitted. */
 const isName = (property: string) => /^[A-Za-z_]\w*$/.test(property) && !property.startsWith("__");

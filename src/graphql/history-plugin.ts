@@ -3,12 +3,11 @@
  * its SQL function, in the request's transaction.
  * Next hop: `engine.ts` gives `read`; `src/crud/crud-history.ts`.
  */
-import { access, context, type FieldArgs, lambda, type Step } from "grafast";
+import { access, type FieldArgs, lambda, type Step } from "grafast";
 import type { GraphQLInputType, GraphQLOutputType } from "grafast/graphql";
-import type { ExposedTable } from "./exposed.ts";
-import { type Exposed, keyOf } from "./exposed.ts";
+import { type Exposed, type ExposedTable, tableOf } from "./exposed.ts";
 import { historyTypes, rowName } from "./names.ts";
-import type { RequestContext } from "./request-context.ts";
+import { fromContext } from "./request-context.ts";
 
 export function historyPlugin(exposed: Exposed): GraphileConfig.Plugin {
   return {
@@ -25,8 +24,7 @@ export function historyPlugin(exposed: Exposed): GraphileConfig.Plugin {
           if (!scope.isRootQuery) return fields;
           let all = fields;
           for (const resource of Object.values(build.pgResources)) {
-            const pg = resource.extensions?.pg as { schemaName: string; name: string } | undefined;
-            const table = pg && exposed.get(keyOf(pg.schemaName, pg.name));
+            const table = tableOf(exposed, resource);
             if (!table?.offers("history") || resource.parameters) continue;
             const idCodec = resource.codec.attributes?.[table.crud.id.name]?.codec;
             const idType = idCodec && (build.getGraphQLTypeByPgCodec(idCodec, "input") as GraphQLInputType | undefined);
@@ -96,9 +94,8 @@ function registerTypes(build: GraphileBuild.Build): void {
 const plan =
   ({ crud }: ExposedTable) =>
   (_$root: Step, fieldArgs: FieldArgs) => {
-    const $read = (context() as unknown as { get(key: "read"): Step<RequestContext["read"]> }).get("read");
-    const $args = [$read, fieldArgs.getRaw("id"), fieldArgs.getRaw("first"), fieldArgs.getRaw("after")] as const;
-    return lambda($args, ([read, id, limit, cursor]) =>
-      (read as RequestContext["read"])(`${crud.prefix}.history`, { id, limit, cursor }),
+    const $args = [fieldArgs.getRaw("id"), fieldArgs.getRaw("first"), fieldArgs.getRaw("after")] as const;
+    return lambda([fromContext("read"), ...$args] as const, ([read, id, limit, cursor]) =>
+      read(`${crud.prefix}.history`, { id, limit, cursor }),
     );
   };

@@ -1,5 +1,6 @@
 /** The context of one request's plans: the caller, and the one connection. */
 import type { WithPgClient } from "@dataplan/pg";
+import { context, type Step } from "grafast";
 import type { Session } from "../kit/session.ts";
 
 export interface RequestContext {
@@ -24,3 +25,7 @@ export interface RequestContext {
    */
   write(name: string, input: unknown): Promise<string | number>;
 }
+
+/** A member of the context, for a plan. */
+export const fromContext = <K extends keyof RequestContext>(key: K) =>
+  (context() as unknown as { get(key: K): Step<RequestContext[K]> }).get(key);

@@ -4,26 +4,23 @@
  * Next hop: `preset.ts` lists the plugins, PostGraphile writes the SQL, the tables' policies filter the rows.
  */
 import { type PgCodec, type PgResourceOptions, type PgSelectStep, TYPES } from "@dataplan/pg";
-import { type ConnectionStep, context, type FieldArgs, lambda, type Step } from "grafast";
+import { type ConnectionStep, type FieldArgs, lambda, type Step } from "grafast";
 import type { ValueNode } from "grafast/graphql";
 import type {} from "graphile-build-pg"; // its names in GraphileConfig
 import { sql } from "pg-sql2";
 import { SvcError } from "../kit/svc-error.ts";
 import { correctRange, keepNull } from "./codecs.ts";
-import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
+import { type Exposed, type ExposedTable, tableOf } from "./exposed.ts";
 import { enumValueName, listName, rowName, typeName } from "./names.ts";
 import { nullableOrder } from "./nullable-orders.ts";
 import type { Order, RootField } from "./plain-document.ts";
-import type { RequestContext } from "./request-context.ts";
+import { fromContext } from "./request-context.ts";
 
 /** Behaviours that disable everything. PostGraphile requires the existing ones in the list. */
 const nothing = (behavior: string) => [behavior, "-*"] as never;
 
 export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
-  const find: Find = (place) => {
-    const pg = place?.extensions?.pg;
-    return pg && exposed.get(keyOf(pg.schemaName, pg.name));
-  };
+  const find: Find = (place) => tableOf(exposed, place);
   return {
     name: "SvcTablesPlugin",
     version: "0.0.0",
@@ -60,10 +57,7 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
   };
 }
 
-/** The exposed table that a codec or resource of PostGraphile stands for. */
-type Find = (
-  place: { extensions?: Partial<{ pg: { schemaName: string; name: string } }> } | null | undefined,
-) => ExposedTable | undefined;
+type Find = (place: Parameters<typeof tableOf>[1]) => ExposedTable | undefined;
 
 /** The type of a part of a plugin. */
 type Part<
@@ -271,10 +265,7 @@ function guard($select: PgSelectStep, { crud, anonymous }: ExposedTable): void {
     $select.where(softDelete.kind === "boolean" ? sql`${column} is not true` : sql`${column} is null`);
   }
   if (anonymous) return;
-  const $session = (context() as unknown as { get(key: keyof RequestContext): Step<RequestContext["session"]> }).get(
-    "session",
-  );
-  const $allowed = lambda($session, (session) => {
+  const $allowed = lambda(fromContext("session"), (session) => {
     if (!session) throw new SvcError("UNAUTHORIZED");
     return true;
   });

@@ -4,14 +4,14 @@
  * Next hop: `engine.ts` gives `write`, which calls `invokeWithin` of `src/call/invoke.ts`.
  */
 import type { PgCodecWithAttributes, PgResource } from "@dataplan/pg";
-import { context, type FieldArgs, lambda, type Step, sideEffect } from "grafast";
+import { type FieldArgs, lambda, type Step, sideEffect } from "grafast";
 import type { GraphQLFieldConfigArgumentMap, GraphQLInputType, GraphQLOutputType } from "grafast/graphql";
 import { findColumn } from "../crud/crud-definition.ts";
-import { type Exposed, type ExposedTable, keyOf } from "./exposed.ts";
+import { type Exposed, type ExposedTable, tableOf } from "./exposed.ts";
 import { inputOf, type Verb, verbs } from "./inputs.ts";
 import { typeName } from "./names.ts";
 import type { RootField } from "./plain-document.ts";
-import type { RequestContext } from "./request-context.ts";
+import { fromContext } from "./request-context.ts";
 
 export function writesPlugin(exposed: Exposed): GraphileConfig.Plugin {
   return {
@@ -24,8 +24,7 @@ export function writesPlugin(exposed: Exposed): GraphileConfig.Plugin {
           if (!scope.isRootMutation) return fields;
           let all = fields;
           for (const resource of Object.values(build.pgResources)) {
-            const pg = resource.extensions?.pg as { schemaName: string; name: string } | undefined;
-            const table = pg && exposed.get(keyOf(pg.schemaName, pg.name));
+            const table = tableOf(exposed, resource);
             if (!table || resource.parameters || !resource.codec.attributes) continue;
             for (const verb of verbs) {
               const shape = table.offers(verb) && shapeOf(build, resource as Table, table, verb);
@@ -99,13 +98,9 @@ function plan(resource: Table, table: ExposedTable, verb: Verb, args: GraphQLFie
   const procedure = `${crud.prefix}.${verb}`;
   const names = inputs[verb].filter((name) => name in args);
   return (_$root: Step, fieldArgs: FieldArgs) => {
-    const $write = (context() as unknown as { get(key: "write"): Step<RequestContext["write"]> }).get("write");
-    const $args = [$write, ...names.map((name) => fieldArgs.getRaw(name))] as const;
+    const $args = [fromContext("write"), ...names.map((name) => fieldArgs.getRaw(name))] as const;
     const $id = sideEffect($args, ([write, ...given]) =>
-      (write as RequestContext["write"])(
-        procedure,
-        inputOf(table, verb, Object.fromEntries(names.map((name, index) => [name, given[index]]))),
-      ),
+      write(procedure, inputOf(table, verb, Object.fromEntries(names.map((name, index) => [name, given[index]])))),
     );
     if (verb === "remove") return lambda($id, (id) => id);
     return resource.get({ [crud.id.name]: $id } as never);
