@@ -22,24 +22,24 @@ export interface Lease {
  * @throws SvcError UNAVAILABLE when no connection became free within the pool's `connectionTimeoutMillis`, when the
  *   holder's share is used up, or when the database cannot be reached
  */
-export async function acquire(pool: pg.Pool, holder?: string): Promise<Lease> {
-  const shares = holder === undefined ? undefined : sharesOf(pool);
-  if (!shares || holder === undefined) return connect(pool);
-  const waiting = shares.take(holder);
+export async function acquire(pool: pg.Pool, holder = ""): Promise<Lease> {
+  const limit = holder === "" ? undefined : shares.get(pool);
+  const waiting = limit?.take(holder);
   if (waiting) await waiting;
   try {
     const client = await pool.connect();
     const { release } = client;
+    if (!limit) return { client, release };
     return {
       client,
       release(destroy) {
-        shares.giveBack(holder);
+        limit.giveBack(holder);
         release(destroy);
       },
     };
   } catch (cause) {
-    shares.giveBack(holder);
-    throw unavailable(cause);
+    limit?.giveBack(holder);
+    throw new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause });
   }
 }
 
@@ -60,17 +60,6 @@ export async function leave({ client, release }: Lease, how: keyof typeof end, f
     throw error;
   }
 }
-
-async function connect(pool: pg.Pool): Promise<Lease> {
-  try {
-    const client = await pool.connect();
-    return { client, release: client.release };
-  } catch (cause) {
-    throw unavailable(cause);
-  }
-}
-
-const unavailable = (cause: unknown) => new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause });
 
 /** Waiting calls per caller; each holds a request that has no answer yet. */
 const maxWaiting = 100;
@@ -147,12 +136,9 @@ const shares = new WeakMap<pg.Pool, Shares>();
 export const limitShares = (pool: pg.Pool, most: number, waitMs: number): void =>
   void shares.set(pool, new Shares(most, waitMs));
 
-/** @returns undefined for a pool without shares */
-const sharesOf = (pool: pg.Pool): Shares | undefined => shares.get(pool);
-
 /** Whether somebody waits for a connection of the pool, or the caller for one of its share. */
 export const isAwaited = (pool: pg.Pool, caller: string): boolean =>
-  pool.waitingCount > 0 || (sharesOf(pool)?.isAwaited(caller) ?? false);
+  pool.waitingCount > 0 || (shares.get(pool)?.isAwaited(caller) ?? false);
 
 const tooMany = () =>
   new SvcError("UNAVAILABLE", "Too many of your calls are under way.", {

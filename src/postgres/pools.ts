@@ -10,7 +10,7 @@ import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
 import { closeAfterRefusedWrites, PoolClient } from "./read-only.ts";
-import { keepAfterRefusals } from "./refusals.ts";
+import { queryKeeping } from "./refusals.ts";
 import { breakIfRowTooLarge, largestRow } from "./row-size.ts";
 import { allowSharing } from "./shared-reads.ts";
 import { breakConnection, breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
@@ -113,7 +113,7 @@ export function createPool(
   });
   if (name === "request") limitShares(pool, settings.perCaller ?? Math.ceil(settings.request / 2), settings.waitMs);
   if (settings.traced) traceQueries(pool, databaseOf(url));
-  keepAfterRefusals(pool);
+  pool.query = queryKeeping(pool);
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
   const closesAfterRefusedWrites = closeAfterRefusedWrites(pool);

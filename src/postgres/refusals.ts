@@ -17,12 +17,7 @@ interface Inner {
   getTransactionStatus(): string | null;
 }
 
-/** Replaces `pool.query`. */
-export function keepAfterRefusals(pool: pg.Pool): void {
-  pool.query = queryKeeping(pool);
-}
-
-/** The replacement. Calls with a callback or a cursor are left alone. */
+/** What replaces `pool.query`. Calls with a callback or a cursor are left alone. */
 export function queryKeeping(pool: pg.Pool): pg.Pool["query"] {
   const query = pool.query.bind(pool) as unknown as Query;
   const keeping: Query = async (...values) => {

@@ -8,9 +8,7 @@ import type pg from "pg";
 
 /** Buffers the connection's output until the currently resolved promises have been handled. */
 export function batchWrites(client: pg.ClientBase): void {
-  // Missing in the types. The driver of a pooler or proxy may not have it.
-  const stream = (client as { connection?: { stream?: Duplex } }).connection?.stream;
-  if (!stream) return;
+  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection; // missing in the types
   stream.cork();
   process.nextTick(() => stream.uncork());
 }
