@@ -6,13 +6,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { ChannelDefinition } from "../contract/channel-definition.ts";
 import { requireShallowJson } from "../http/body.ts";
-import { toSvcError } from "../http/errors.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { decode, encodeMessage, encodeState, type Place, topicOf } from "./channel-codec.ts";
 import { type ChannelRates, channelLimits } from "./channel-limits.ts";
 import { type ChannelSocket, Member } from "./channel-member.ts";
 import { recallOf, storedMessage } from "./channel-store.ts";
 import type { Channels } from "./channels.ts";
+import { errorMembers } from "./outbox.ts";
 import { split } from "./subscription-topics.ts";
 
 export interface ChannelServices {
@@ -105,8 +105,6 @@ export class ChannelFrames {
       throw new SvcError("RATE_LIMITED", `A connection is in at most ${channelLimits.channels} channels.`);
     }
     if (!hasRoomFor(this.#socket)) throw new SvcError("UNAVAILABLE", "Too much is watched here. Try again later.");
-    const connection = this.#connectionIn(place, follows);
-    const secret = follows;
     const refused = (member: Member, error: SvcError) => {
       if (this.#members.get(key) !== member) return;
       this.#remove(key, 0);
@@ -116,15 +114,9 @@ export class ChannelFrames {
       if (definition.presence) rates.come(this.#holder, channels.hearers(place.topic));
     };
     const member = new Member({
-      host: channels,
-      socket: this.#socket,
-      key,
-      place,
-      connection,
-      secret,
-      recall,
-      entering,
-      refused,
+      ...{ host: channels, socket: this.#socket, key, place, recall, entering, refused },
+      connection: this.#connectionIn(place, follows),
+      secret: follows,
     });
     this.#members.set(key, member);
     weigh(this.#socket, perMember + 2 * key.length);
@@ -150,10 +142,11 @@ export class ChannelFrames {
     const { outbox, store } = this.#services.channels;
     const { place, sender: from, connection: by } = member;
     // A durable one comes back to its sender, too: all have the same messages in the same order.
-    if (definition.durable) {
-      const stored = storedMessage(definition, place.topic, name, body, from);
-      this.#act(member, ref, () => store.send(stored));
-    } else this.#act(member, ref, () => outbox.send({ c: place.topic, e: name, b: body, from, by }));
+    this.#act(member, ref, () =>
+      definition.durable
+        ? store.send(storedMessage(definition, place.topic, name, body, from))
+        : outbox.send({ c: place.topic, e: name, b: body, from, by }),
+    );
   }
 
   #track(definition: ChannelDefinition, key: string, { state, ref }: ClientFrame): void {
@@ -194,13 +187,9 @@ export class ChannelFrames {
   #remove(key: string, wait?: number): void {
     const member = this.#members.get(key);
     if (!member) return;
-    this.#forget(key);
-    this.#services.channels.remove(member, wait);
-  }
-
-  #forget(key: string): void {
     this.#members.delete(key);
     this.#services.weigh(this.#socket, -(perMember + 2 * key.length));
+    this.#services.channels.remove(member, wait);
   }
 
   /**
@@ -220,14 +209,7 @@ export class ChannelFrames {
 
   /** @param ref of a message that was not sent; without one, the channel was not joined */
   #fail(query: string, ref: unknown, error: unknown): void {
-    const { code, message, hint, issues, retryAfter } = toSvcError(error);
-    const said = {
-      code,
-      error: message,
-      ...(hint && { hint }),
-      ...(issues && { issues }),
-      ...(retryAfter && { retryAfter }),
-    };
+    const said = errorMembers(error);
     if (ref === undefined) this.#socket.tell({ type: "error", query, ...said });
     else this.#tell(query, { failed: ref, ...said });
   }

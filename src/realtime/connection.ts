@@ -7,14 +7,13 @@
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { requireShallowJson } from "../http/body.ts";
-import { toSvcError } from "../http/errors.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { ChannelFrames, type ChannelServices } from "./channel-frames.ts";
 import type { ChannelSocket } from "./channel-member.ts";
 import type { Follow, FollowedReads } from "./followed-reads.ts";
 import type { Grants } from "./grants.ts";
-import { Outbox, textFrame } from "./outbox.ts";
+import { errorMembers, Outbox, textFrame } from "./outbox.ts";
 import type { Subscriber, SubscriptionRegistry } from "./subscription-registry.ts";
 import { type SubscriptionTopics, split, type Watched } from "./subscription-topics.ts";
 
@@ -140,8 +139,7 @@ export class Connection implements Subscriber, ChannelSocket {
     try {
       this.#handle(isBinary ? undefined : parse(data.toString("utf8")));
     } catch (error) {
-      const { code, message, hint } = toSvcError(error);
-      this.tell({ type: "error", code, error: message, ...(hint && { hint }) });
+      this.tell({ type: "error", ...errorMembers(error) });
     }
   }
 
@@ -208,8 +206,7 @@ export class Connection implements Subscriber, ChannelSocket {
         ...((follow || token === undefined) && registry.before !== null && { before: registry.before }),
       });
     } catch (error) {
-      const { code, message, hint } = toSvcError(error);
-      this.tell({ type: "error", code, error: message, ...(hint && { hint }), ...asked });
+      this.tell({ type: "error", ...errorMembers(error), ...asked });
     }
   }
 

@@ -5,6 +5,7 @@
  * Next hop: RFC 6455, section 5.2.
  */
 import type { Duplex } from "node:stream";
+import { toSvcError } from "../http/errors.ts";
 
 /** A text message as one server frame. */
 export function textFrame(text: string): Buffer {
@@ -20,6 +21,18 @@ export function textFrame(text: string): Buffer {
   }
   frame.write(text, head);
   return frame;
+}
+
+/** What a frame tells of an error. */
+export function errorMembers(error: unknown) {
+  const { code, message, hint, issues, retryAfter } = toSvcError(error);
+  return {
+    code,
+    error: message,
+    ...(hint && { hint }),
+    ...(issues && { issues }),
+    ...(retryAfter && { retryAfter }),
+  };
 }
 
 /** Of all connections: those with frames to send at the end of this turn. */

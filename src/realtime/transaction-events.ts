@@ -78,18 +78,13 @@ export function transactionEvents(
   }
   const tables = new Map(followed.map((table) => [tableName(table), topicsOf(table)]));
   let xid = 0n;
-  let topics = new Set<string>();
-  let data = new Map<string, { data?: unknown; result?: unknown }>();
-  let refresh = new Set<string>();
-  let told: Told[] = [];
-  let ended: string[] = [];
-  let migrated = false;
-  let trace: string | undefined;
+  let its = nothing();
 
   const cruds = ({ schema, name }: Pgoutput.MessageRelation) => byTable.get(`${schema}.${name}`) ?? [];
 
   /** To those who watch a query that reads the table. Most tables have none: then nothing is made. */
   const tellWatchers = ({ every, many, columns, narrow, isShared }: TableTopics, { rows, lacks, isNew }: Images) => {
+    const { topics } = its;
     if (sink.hears(every)) topics.add(every);
     if (!narrow || topics.has(many) || !sink.hears(many)) return;
     if (topics.size > maxTopics || lacks(columns) || (isShared && !isNew)) topics.add(many);
@@ -98,6 +93,7 @@ export function transactionEvents(
 
   /** To those who watch the resource's lists and rows. */
   const tellResource = (crud: CrudDefinition, change: Change, { rows, lacks }: Images) => {
+    const { topics } = its;
     const all = `all:${crud.prefix}`;
     if (topics.has(all)) return;
     if (topics.size > maxTopics || lacks(crud.realtime?.scoped ? crud.columns : crud.owners)) {
@@ -112,13 +108,7 @@ export function transactionEvents(
   return {
     begun(id) {
       xid = id;
-      topics = new Set();
-      data = new Map();
-      refresh = new Set();
-      told = [];
-      ended = [];
-      migrated = false;
-      trace = undefined;
+      its = nothing();
       sink.begun(id);
     },
     changed(change) {
@@ -130,15 +120,16 @@ export function transactionEvents(
     },
     truncated({ relations }) {
       for (const relation of relations) {
-        for (const crud of cruds(relation)) topics.add(`all:${crud.prefix}`);
+        for (const crud of cruds(relation)) its.topics.add(`all:${crud.prefix}`);
         const table = tables.get(`${relation.schema}.${relation.name}`);
-        if (table) topics.add(table.every).add(table.many);
+        if (table) its.topics.add(table.every).add(table.many);
       }
     },
     said(text) {
       const message = parse(text, log);
       const { invalidate, refresh: key, emit, data: sent, result, workflow, user, channel } = message;
-      migrated ||= message.migrated === true;
+      const { topics, data, refresh, told } = its;
+      its.migrated ||= message.migrated === true;
       if (typeof workflow === "string") topics.add(`run:${workflow}:${user}`).add(`runs:${user}`);
       if (typeof key === "string") refresh.add(key);
       if (typeof invalidate === "string") topics.add(`key:${invalidate}`);
@@ -146,21 +137,34 @@ export function transactionEvents(
       if (typeof emit === "string") data.set(emit, result === undefined ? { data: sent } : { result });
     },
     traced(traceparent) {
-      trace = traceparent;
+      its.trace = traceparent;
     },
     ended(notice) {
-      ended.push(notice);
+      its.ended.push(notice);
     },
     committed() {
+      const { ended, ...events } = its;
+      const { topics, data, refresh, told, migrated } = events;
       for (const one of ended) sink.end(one);
       if (migrated || topics.size + data.size + refresh.size + told.length > 0)
-        sink.deliver({ xid: xid.toString(), topics, data, refresh, told, migrated, trace });
+        sink.deliver({ xid: xid.toString(), ...events });
     },
     broadcast: (messages) => sink.broadcast(messages),
     live: (before, history) => sink.live(before, history),
     lost: () => sink.lost(),
   };
 }
+
+/** What a transaction tells before its first change. */
+const nothing = () => ({
+  topics: new Set<string>(),
+  data: new Map<string, { data?: unknown; result?: unknown }>(),
+  refresh: new Set<string>(),
+  told: [] as Told[],
+  ended: [] as string[],
+  migrated: false,
+  trace: undefined as string | undefined,
+});
 
 type Row = Record<string, unknown>;
 type Change = Parameters<ChangeListener["changed"]>[0];
