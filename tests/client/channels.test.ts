@@ -2,7 +2,7 @@
 /** Channels with the SDK and with React, against real services: what a page shows through breaks of its connection. */
 import { act, cleanup, configure, screen } from "@testing-library/react";
 import { createElement as h, useState } from "react";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import WebSocket from "ws"; // the document's own WebSocket sends another origin
 import { skip, useChannel } from "../../client/react/src/index.ts";
 import {
@@ -12,24 +12,16 @@ import {
   type JoinedChannel,
   joinChannel,
 } from "../../client/sdk/src/index.ts";
-import { followedTables } from "../../src/crud/followed-tables.ts";
-import { realtimeFile } from "../../src/crud/realtime-sql.ts";
-import * as schema from "../fixture/backend/schema.ts";
 import { type channels, procedures, channels as registered } from "../realtime/channel-application.ts";
 import { database } from "../support/database.ts";
 import { FlakyProxy } from "../support/flaky-proxy.ts";
-import { apiWith, TestService } from "../support/service.ts";
+import { liveService } from "../support/live.ts";
+import { apiWith, type TestService } from "../support/service.ts";
 import { connectTo, show } from "./react-client.ts";
 
 const db = database();
 const api = apiWith({ procedures, channels: registered });
-const running = new TestService(db, api, {}, schema);
-beforeAll(async () => {
-  await db.sql("set synchronous_commit to on");
-  await db.sql(realtimeFile(followedTables(api, schema)));
-  await running.start();
-});
-afterAll(() => running.stop());
+const running = liveService(db, api);
 configure({ asyncUtilTimeout: 20_000 });
 const open: ReturnType<typeof connectTo>[] = [];
 afterEach(() => {

@@ -2,28 +2,20 @@
 /** Durable channels with the SDK and with React: a page has each message once, in order, through breaks of its connection. */
 import { act, cleanup, configure, screen } from "@testing-library/react";
 import { createElement as h, useState } from "react";
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { useChannel } from "../../client/react/src/index.ts";
 import { type ChannelOf, channel, joinChannel } from "../../client/sdk/src/index.ts";
-import { followedTables } from "../../src/crud/followed-tables.ts";
-import { realtimeFile } from "../../src/crud/realtime-sql.ts";
-import * as schema from "../fixture/backend/schema.ts";
 import { type channels, procedures, channels as registered } from "../realtime/durable-application.ts";
 import { database } from "../support/database.ts";
 import { FlakyProxy } from "../support/flaky-proxy.ts";
-import { apiWith, TestService } from "../support/service.ts";
+import { liveService } from "../support/live.ts";
+import { apiWith, type TestService } from "../support/service.ts";
 import { cutReader } from "../support/sockets.ts";
 import { connectTo, show } from "./react-client.ts";
 
 const db = database();
 const api = apiWith({ procedures, channels: registered });
-const running = new TestService(db, api, {}, schema);
-beforeAll(async () => {
-  await db.sql("set synchronous_commit to on");
-  await db.sql(realtimeFile(followedTables(api, schema)));
-  await running.start();
-});
-afterAll(() => running.stop());
+const running = liveService(db, api);
 configure({ asyncUtilTimeout: 20_000 });
 const open: ReturnType<typeof connectTo>[] = [];
 afterEach(() => {

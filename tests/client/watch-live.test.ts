@@ -1,25 +1,17 @@
 /** Watching queries of the author's own with the SDK: they follow what they read, at a bounded price. */
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createAuthClient, createSvcClient, type SvcClient } from "../../client/sdk/src/index.ts";
 import type { Query } from "../../client/sdk/src/operation.ts";
 import { Snapshot } from "../../client/sdk/src/realtime/snapshot.ts";
-import { followedTables } from "../../src/crud/followed-tables.ts";
-import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import { procedures, runs, schema, tables } from "../realtime/live-application.ts";
 import { database } from "../support/database.ts";
-import { apiWith, TestService } from "../support/service.ts";
+import { liveService } from "../support/live.ts";
+import { apiWith } from "../support/service.ts";
 import { cutReader } from "../support/sockets.ts";
 
 const db = database();
 const api = apiWith({ procedures });
-const running = new TestService(db, api, {}, schema);
-beforeAll(async () => {
-  await db.sql("set synchronous_commit to on");
-  await db.sql(tables);
-  await db.sql(realtimeFile(followedTables(api, schema)));
-  await running.start();
-});
-afterAll(() => running.stop());
+const running = liveService(db, api, schema, tables);
 const open: SvcClient<object>[] = [];
 afterEach(() => {
   for (const client of open.splice(0)) client.close();

@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Mailbox } from "../../client/testing/src/mailbox.ts";
 import { database, waitsForLock } from "../support/database.ts";
-import { bearer, TestService, type User } from "../support/service.ts";
+import { watch } from "../support/live.ts";
+import { TestService, type User } from "../support/service.ts";
 import { heard, type Socket, sockets } from "../support/sockets.ts";
 import { until, workers } from "../support/worker.ts";
 import { api, auth, install, mails, schema } from "./application.ts";
@@ -154,18 +155,8 @@ test("an account whose deletion meets that of its organization may be deleted ag
 
 const watched = ["invoices.list", "organizationMembers.list", "organizations.list", "titles"];
 
-/** As the SDK does: asks, and hands what the answers read to the socket. */
-async function watch(socket: Socket, who: User): Promise<void> {
-  for (const name of watched) {
-    const { status, body } = await running.fetch("/api/query", {
-      method: "POST",
-      headers: { "content-type": "application/json", ...bearer(who) },
-      body: JSON.stringify({ name, args: {}, watch: true }),
-    });
-    expect([status, body.notice]).toEqual([200, undefined]);
-    socket.send({ type: "subscribe", query: name, follows: body.follows });
-    await socket.wait({ type: "subscribed", query: name });
-  }
+async function watchAll(socket: Socket, who: User): Promise<void> {
+  for (const name of watched) expect((await watch(running, socket, who, name)).body.notice).toBeUndefined();
 }
 const heardOf = async (socket: Socket) =>
   [...new Set((await heard(socket, db)).flatMap(({ queries = [] }) => queries))].sort();
@@ -175,13 +166,13 @@ test("pages of members hear of rows, members and roles of their organizations, a
   const [orgId, other] = [await found(fay, "Yard"), await found(hal, "Hall")];
   const page = async (who: User) => {
     const socket = await connect(who);
-    await watch(socket, who);
+    await watchAll(socket, who);
     return { who, socket };
   };
   const [ofFay, ofGil, ofHal] = [await page(fay), await page(gil), await page(hal)];
   const told = async () => {
     const heard = [await heardOf(ofFay.socket), await heardOf(ofGil.socket), await heardOf(ofHal.socket)];
-    for (const { who, socket } of [ofFay, ofGil, ofHal]) await watch(socket, who);
+    for (const { who, socket } of [ofFay, ofGil, ofHal]) await watchAll(socket, who);
     for (const { socket } of [ofFay, ofGil, ofHal]) await heardOf(socket);
     return heard;
   };

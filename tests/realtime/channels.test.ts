@@ -1,39 +1,23 @@
 // If this file fails, a message of a channel reaches those who may not be there, or not those who may.
 import type { EventEmitter } from "node:events";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { followedTables } from "../../src/crud/followed-tables.ts";
-import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import { describe, expect, test } from "vitest";
 import { channelLimits } from "../../src/realtime/channel-limits.ts";
-import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
-import { apiWith, TestService, type User } from "../support/service.ts";
+import { liveServices, teamsOf } from "../support/live.ts";
+import { apiWith, type User } from "../support/service.ts";
 import { cutReader, cutRevocations, type Socket, sockets } from "../support/sockets.ts";
 import { channels, procedures } from "./channel-application.ts";
 
 const db = database();
 const api = apiWith({ procedures, channels });
-const running = new TestService(db, api, {}, schema);
-const other = new TestService(db, api, {}, schema);
+const [running, other] = liveServices(db, api);
 const connect = sockets(running);
 const elsewhere = sockets(other);
 /** By the session token: the JWT is of the other service's address. */
 const connectElsewhere = (user: User) => elsewhere({ ...user, token: user.sessionToken });
-beforeAll(async () => {
-  await db.sql("set synchronous_commit to on");
-  await db.sql(realtimeFile(followedTables(api, schema)));
-  await Promise.all([running.start(), other.start()]);
-});
-afterAll(() => Promise.all([running.stop(), other.stop()]));
 
-let teams = 0;
 /** A team with a board, and these members. */
-async function team(...members: User[]): Promise<{ id: string; key: string }> {
-  const id = `team${++teams}`;
-  await db.sql("insert into boards (team_id, name) values ($1, 'plans')", [id]);
-  for (const { id: user } of members)
-    await db.sql("insert into memberships (user_id, team_id) values ($1, $2)", [user, id]);
-  return { id, key: `team::{"id":"${id}"}` };
-}
+const team = teamsOf(db, "team");
 const remove = (user: User, id: string) =>
   db.sql("delete from memberships where user_id = $1 and team_id = $2", [user.id, id]);
 

@@ -1,38 +1,24 @@
 // If this file fails, who joins a durable channel or comes back to it misses messages, or reads those that it may not.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { followedTables } from "../../src/crud/followed-tables.ts";
-import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import { describe, expect, test } from "vitest";
 import { channelLimits } from "../../src/realtime/channel-limits.ts";
-import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
-import { apiWith, TestService, type User } from "../support/service.ts";
+import { liveServices, teamsOf } from "../support/live.ts";
+import { apiWith, type User } from "../support/service.ts";
 import { cutReader, sockets } from "../support/sockets.ts";
 import { channels, procedures } from "./durable-application.ts";
 import { join, joinAll, live, said, say } from "./durable-pages.ts";
 
 const db = database();
 const api = apiWith({ procedures, channels });
-const running = new TestService(db, api, {}, schema);
-const other = new TestService(db, api, {}, schema);
+const [running, other] = liveServices(db, api);
 const connect = sockets(running);
 const elsewhere = sockets(other);
-beforeAll(async () => {
-  await db.sql("set synchronous_commit to on");
-  await db.sql(realtimeFile(followedTables(api, schema)));
-  await Promise.all([running.start(), other.start()]);
-});
-afterAll(() => Promise.all([running.stop(), other.stop()]));
 
 let count = 0;
 const wall = () => `wall::{"id":"${++count}"}`;
 const archive = () => `archive::{"id":"${++count}"}`;
-async function team(...members: User[]): Promise<{ id: string; key: string }> {
-  const id = `team${++count}`;
-  await db.sql("insert into boards (team_id, name) values ($1, 'plans')", [id]);
-  for (const { id: user } of members)
-    await db.sql("insert into memberships (user_id, team_id) values ($1, $2)", [user, id]);
-  return { id, key: `diary::{"id":"${id}"}` };
-}
+/** A team with a board, and these members. */
+const team = teamsOf(db, "diary");
 const remove = (user: User, id: string) =>
   db.sql("delete from memberships where user_id = $1 and team_id = $2", [user.id, id]);
 const texts = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => String(from + n));

@@ -1,40 +1,25 @@
 // If this file fails, a message of a durable channel is lost, comes twice, or reaches those who may not be there.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { followedTables } from "../../src/crud/followed-tables.ts";
-import { realtimeFile } from "../../src/crud/realtime-sql.ts";
+import { describe, expect, test } from "vitest";
 import { channelLimits } from "../../src/realtime/channel-limits.ts";
-import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
-import { apiWith, TestService, type User } from "../support/service.ts";
+import { liveServices, teamsOf } from "../support/live.ts";
+import { apiWith, type User } from "../support/service.ts";
 import { sockets } from "../support/sockets.ts";
 import { channels, procedures } from "./durable-application.ts";
 import { join, live, said, say } from "./durable-pages.ts";
 
 const db = database();
 const api = apiWith({ procedures, channels });
-const running = new TestService(db, api, {}, schema);
-const other = new TestService(db, api, {}, schema);
+const [running, other] = liveServices(db, api);
 const connect = sockets(running);
 const elsewhere = sockets(other);
 /** By the session token: the JWT is of the other service's address. */
 const connectElsewhere = (user: User) => elsewhere({ ...user, token: user.sessionToken });
-beforeAll(async () => {
-  await db.sql("set synchronous_commit to on");
-  await db.sql(realtimeFile(followedTables(api, schema)));
-  await Promise.all([running.start(), other.start()]);
-});
-afterAll(() => Promise.all([running.stop(), other.stop()]));
 
-let teams = 0;
+let walls = 0;
 /** A team with a board, and these members. */
-async function team(...members: User[]): Promise<{ id: string; key: string }> {
-  const id = `team${++teams}`;
-  await db.sql("insert into boards (team_id, name) values ($1, 'plans')", [id]);
-  for (const { id: user } of members)
-    await db.sql("insert into memberships (user_id, team_id) values ($1, $2)", [user, id]);
-  return { id, key: `diary::{"id":"${id}"}` };
-}
-const wall = () => `wall::{"id":"${++teams}"}`;
+const team = teamsOf(db, "diary");
+const wall = () => `wall::{"id":"${++walls}"}`;
 
 const rows = (key: string) =>
   db.sql<{ id: string; text: string }>(

@@ -9,8 +9,9 @@ import { auditedTables } from "../../src/history/audited.ts";
 import { historyFile } from "../../src/history/history-sql.ts";
 import { audited, createCrudFactory, createSvcProcedureBuilders, openRls, ownerRls } from "../../src/index.ts";
 import { database } from "../support/database.ts";
-import { apiWith, bearer, TestService, type User } from "../support/service.ts";
-import { type Socket, sockets } from "../support/sockets.ts";
+import { watch } from "../support/live.ts";
+import { apiWith, TestService, type User } from "../support/service.ts";
+import { sockets } from "../support/sockets.ts";
 
 const people = pgTable(
   "people",
@@ -89,20 +90,6 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-/** As the SDK does: asks, and hands what the answer read to the socket. */
-async function watch(socket: Socket, user: User | null, name: string, args: object) {
-  const query = `${name}::${JSON.stringify(args)}`;
-  const { status, body } = await running.fetch("/api/query", {
-    method: "POST",
-    headers: { "content-type": "application/json", ...bearer(user) },
-    body: JSON.stringify({ name, args, watch: true }),
-  });
-  expect(status).toBe(200);
-  socket.send({ type: "subscribe", query, ...(body.follows && { follows: body.follows }) });
-  await socket.wait({ type: "subscribed", query });
-  return { type: "invalidate", queries: [query] };
-}
-
 test.each<[string, object, string]>([
   ["people.get", { id: 1 }, "update people set slug = 'ada' where id = 1"],
   ["people.get", { slug: "ann" }, "update people set slug = 'ann' where id = 1"],
@@ -116,14 +103,14 @@ test.each<[string, object, string]>([
   ["labels.get", { id: 1 }, "delete from labels where id = 1"],
 ])("a change of what %s %j shows is told", async (name, args, change) => {
   const socket = await connect(null);
-  const changed = await watch(socket, null, name, args);
+  const { changed } = await watch(running, socket, null, name, args);
   await db.sql(change);
   await socket.wait(changed);
 });
 
 test("rows with owners are told to these alone, also to those who watch by another key", async () => {
   const socket = await connect(ann);
-  const first = await watch(socket, ann, "folders.get", { slug: "first" });
+  const { changed: first } = await watch(running, socket, ann, "folders.get", { slug: "first" });
   await db.sql("update folders set title = 'x' where id = 2");
   await db.sql("update folders set title = 'x' where id = 1");
   expect(await socket.upTo(first)).toMatchObject([first]);
@@ -131,7 +118,7 @@ test("rows with owners are told to these alone, also to those who watch by anoth
 
 test("a change of a row is told to those who watch its history", async () => {
   const socket = await connect(ann);
-  const watched = await watch(socket, ann, "folders.history", { id: 1 });
+  const { changed: watched } = await watch(running, socket, ann, "folders.history", { id: 1 });
   await db.sql("update folders set title = 'y' where id = 2");
   await db.sql("update folders set title = 'y' where id = 1");
   expect(await socket.upTo(watched)).toMatchObject([watched]);

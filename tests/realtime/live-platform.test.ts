@@ -8,6 +8,7 @@ import { createSvc } from "../../src/app/create-svc.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import { database } from "../support/database.ts";
+import { watch } from "../support/live.ts";
 import { apiWith, bearer, TestService, type User } from "../support/service.ts";
 import { heard, type Socket, sockets } from "../support/sockets.ts";
 
@@ -97,17 +98,10 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-/** As the SDK does: asks, and hands what the answer read to the socket. */
-async function watch(socket: Socket, user: User, name: string, args?: unknown) {
-  const key = args === undefined ? name : `${name}::${JSON.stringify(args)}`;
-  const { status, body } = await running.fetch("/api/query", {
-    method: "POST",
-    headers: { "content-type": "application/json", ...bearer(user) },
-    body: JSON.stringify({ name, args, watch: true }),
-  });
-  expect({ status, notice: body.notice }, JSON.stringify(body)).toEqual({ status: 200, notice: undefined });
-  socket.send({ type: "subscribe", query: key, follows: body.follows });
-  await socket.wait({ type: "subscribed", query: key });
+/** No change of what it read is missed. */
+async function watchAll(socket: Socket, user: User, name: string, args?: unknown) {
+  const { body } = await watch(running, socket, user, name, args);
+  expect(body.notice).toBeUndefined();
 }
 const names = async (socket: Socket) =>
   [...new Set((await heard(socket, db)).flatMap(({ queries = [] }) => queries))]
@@ -118,7 +112,7 @@ test("a query over documents is asked again when one is added, replaced or remov
   const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
   const socket = await connect(bob);
   const all = ["docs.answer", "docs.found", "docs.list"];
-  for (const name of all) await watch(socket, bob, name);
+  for (const name of all) await watchAll(socket, bob, name);
   const { body } = await running.mutate(ann, "docs.write", { text: "Bicycles stand behind the house." });
   expect(body.json, JSON.stringify(body)).toMatchObject({ status: "created" });
   expect(await names(socket)).toEqual(all);
@@ -131,7 +125,7 @@ test("a query over documents is asked again when one is added, replaced or remov
 test("a document of many chunks is told once", async () => {
   const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
   const socket = await connect(bob);
-  await watch(socket, bob, "docs.list");
+  await watchAll(socket, bob, "docs.list");
   // Chunks are written 250 at a time.
   const text = Array.from({ length: 600 }, (_, at) => `# Rule ${at}\n\n${"Bicycles stand in the cellar. ".repeat(20)}`);
   const { body } = await running.mutate(ann, "docs.long", { text: text.join("\n\n") });
@@ -154,11 +148,11 @@ test("one over files hears of the new ones of its caller, and of each that is pu
     [hers, ann],
     [his, bob],
   ] as const) {
-    await watch(socket, user, "files.show", { id });
-    await watch(socket, user, "files.mine");
+    await watchAll(socket, user, "files.show", { id });
+    await watchAll(socket, user, "files.mine");
   }
   // A function that reads past the policies brings no notice about a table that nobody can name.
-  await watch(hers, ann, "files.counted");
+  await watchAll(hers, ann, "files.counted");
   const all = ["files.mine", "files.show"];
   await store(ann);
   const hersAll = ["files.counted", ...all];

@@ -1,45 +1,34 @@
 /** Watched queries of the author's own: they hear of every change of what they read, and of nothing else. */
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
-import { followedTables } from "../../src/crud/followed-tables.ts";
-import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
 import { followLifetime } from "../../src/realtime/followed-reads.ts";
 import { database } from "../support/database.ts";
-import { apiWith, bearer, TestService, type User } from "../support/service.ts";
+import { liveService, watch } from "../support/live.ts";
+import { apiWith, bearer, type User } from "../support/service.ts";
 import { heard, type Socket, sockets } from "../support/sockets.ts";
 import { procedures, schema, tables } from "./live-application.ts";
 
 const db = database();
 const api = apiWith({ procedures });
-const running = new TestService(db, api, {}, schema);
+const person = `insert into auth."user" (id, name, email) values ('x', 'x', 'x@example.com')`;
+const running = liveService(db, api, schema, `${tables}; ${person}`);
 const connect = sockets(running);
-beforeAll(async () => {
-  await db.sql("set synchronous_commit to on");
-  await db.sql(tables);
-  await db.sql(`insert into auth."user" (id, name, email) values ('x', 'x', 'x@example.com')`);
-  await db.sql(realtimeFile(followedTables(api, schema)));
-  await running.start();
-});
-afterAll(() => running.stop());
 
-async function ask(user: User | null, name: string, args?: unknown) {
-  const { status, body } = await running.fetch("/api/query", {
-    method: "POST",
-    headers: { "content-type": "application/json", ...bearer(user) },
-    body: JSON.stringify({ name, args, watch: true }),
-  });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body;
-}
+const ask = async (user: User | null, name: string) =>
+  (
+    await running.fetch("/api/query", {
+      method: "POST",
+      headers: { "content-type": "application/json", ...bearer(user) },
+      body: JSON.stringify({ name, watch: true }),
+    })
+  ).body;
 
-/** As the SDK does: asks, and hands what the answer read to the socket. */
-async function watch(socket: Socket, user: User | null, name: string, args?: unknown) {
-  const query = args === undefined ? name : `${name}::${JSON.stringify(args)}`;
-  const { follows } = await ask(user, name, args);
-  socket.send({ type: "subscribe", query, follows });
-  expect(await socket.wait({ type: "subscribed", query })).toMatchObject({ follows: follows.split(".")[0] });
-  return { changed: { type: "invalidate", queries: [query] }, follows };
+/** The answer has a token of what it read. */
+async function watchFollowing(socket: Socket, user: User | null, name: string, args?: unknown) {
+  const { body, changed } = await watch(running, socket, user, name, args);
+  expect(body.follows).toBeTypeOf("string");
+  return { changed, follows: body.follows };
 }
 
 describe("a change of what a query read reaches its watchers", () => {
@@ -63,7 +52,7 @@ describe("a change of what a query read reaches its watchers", () => {
     ],
   ])("%s", async (_what, name, args, change) => {
     const visitor = await connect(null);
-    const { changed } = await watch(visitor, null, name, args);
+    const { changed } = await watchFollowing(visitor, null, name, args);
     await db.sql(change);
     await visitor.wait(changed);
   });
@@ -71,7 +60,10 @@ describe("a change of what a query read reaches its watchers", () => {
   test("a table that .follows() names, which is read past the policies and the transaction", async () => {
     const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
     const socket = await connect(ann);
-    const [notes, posts] = [await watch(socket, ann, "live.everybodys"), await watch(socket, ann, "live.outside")];
+    const [notes, posts] = [
+      await watchFollowing(socket, ann, "live.everybodys"),
+      await watchFollowing(socket, ann, "live.outside"),
+    ];
     await running.mutate(bob, "notes.create", { title: "his" });
     await socket.wait(notes.changed);
     await running.mutate(bob, "posts.create", { title: "his" });
@@ -82,7 +74,7 @@ describe("a change of what a query read reaches its watchers", () => {
     const ann = await running.signUp("ann");
     const socket = await connect(ann);
     await db.sql("insert into boards (team_id, name) values ('red', 'plans')");
-    const { changed } = await watch(socket, ann, "live.teams");
+    const { changed } = await watchFollowing(socket, ann, "live.teams");
     await running.mutate(ann, "memberships.create", { teamId: "red" });
     await socket.wait(changed);
     expect((await ask(ann, "live.teams")).json).toEqual([{ board: "plans", member: ann.id }]);
@@ -97,7 +89,7 @@ describe("a generated operation", () => {
     const ann = await running.signUp("ann");
     const socket = await connect(ann);
     await db.sql("delete from boards; insert into boards (team_id, name) values ('blue', 'plans')");
-    const { changed } = await watch(socket, ann, "boards.list", args);
+    const { changed } = await watchFollowing(socket, ann, "boards.list", args);
     expect((await ask(ann, "boards.list")).json.data).toEqual([]);
     await running.mutate(ann, "memberships.create", { teamId: "blue" });
     await socket.wait(changed);
@@ -119,8 +111,8 @@ describe("a change of another owner's row", () => {
   test("reaches nobody else", async () => {
     const [ann, bob] = [await running.signUp("ann"), await running.signUp("bob")];
     const [annsSocket, bobsSocket] = [await connect(ann), await connect(bob)];
-    const { changed } = await watch(annsSocket, ann, "live.mine");
-    await watch(bobsSocket, bob, "live.mine");
+    const { changed } = await watchFollowing(annsSocket, ann, "live.mine");
+    await watchFollowing(bobsSocket, bob, "live.mine");
     const { body } = await running.mutate(ann, "notes.create", { title: "hers" });
     await annsSocket.wait(changed);
     await running.mutate(ann, "notes.update", { id: body.json.id, title: "changed" });
@@ -164,7 +156,7 @@ describe("a token", () => {
   test("that is handed over again for the same tables leaves no gap, and says so", async () => {
     const ann = await running.signUp("ann");
     const socket = await connect(ann);
-    const { follows } = await watch(socket, ann, "live.mine");
+    const { follows } = await watchFollowing(socket, ann, "live.mine");
     socket.send({ type: "subscribe", query: "live.mine", follows });
     expect(await socket.wait({ type: "subscribed" })).toMatchObject({ renewed: true });
     socket.send({ type: "subscribe", query: "live.mine", follows: (await ask(ann, "live.outside")).follows });

@@ -7,6 +7,7 @@ import { crudFile } from "../../src/crud/crud-sql.ts";
 import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import { database } from "../support/database.ts";
+import { watch } from "../support/live.ts";
 import { apiWith, bearer, TestService, type User } from "../support/service.ts";
 import { heard, type Socket, sockets } from "../support/sockets.ts";
 
@@ -83,23 +84,16 @@ beforeAll(async () => {
 afterAll(() => running.stop());
 beforeEach(() => db.sql("delete from letters; delete from cards"));
 
-const watched = ["letters.list", 'letters.get::{"id":1}', "letters.aggregate", "cards.list", "live.letters"];
+const watched: [name: string, args?: object][] = [
+  ["letters.list"],
+  ["letters.get", { id: 1 }],
+  ["letters.aggregate", { measures: ["count"] }],
+  ["cards.list"],
+  ["live.letters"],
+];
 
-/** As the SDK does: asks, and hands what the answers read to the socket. */
 async function watchAll(socket: Socket, user: User): Promise<void> {
-  for (const query of watched) {
-    const [name, args = "null"] = query.split("::");
-    const given = name === "letters.aggregate" ? { measures: ["count"] } : (JSON.parse(args) ?? undefined);
-    const key = name === "letters.aggregate" ? `${name}::${JSON.stringify(given)}` : query;
-    const { status, body } = await running.fetch("/api/query", {
-      method: "POST",
-      headers: { "content-type": "application/json", ...bearer(user) },
-      body: JSON.stringify({ name, args: given, watch: true }),
-    });
-    expect({ query, status }).toEqual({ query, status: 200 });
-    socket.send({ type: "subscribe", query: key, follows: body.follows });
-    await socket.wait({ type: "subscribed", query: key });
-  }
+  for (const [name, args] of watched) await watch(running, socket, user, name, args);
   const { body } = await running.fetch("/api/realtime/query/authorize", {
     method: "POST",
     headers: { "content-type": "application/json", ...bearer(user) },

@@ -7,7 +7,8 @@ import { followedTables } from "../../src/crud/followed-tables.ts";
 import { realtimeFile } from "../../src/crud/realtime-sql.ts";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi } from "../../src/index.ts";
 import { database } from "../support/database.ts";
-import { apiWith, bearer, TestService, type User } from "../support/service.ts";
+import { watch } from "../support/live.ts";
+import { apiWith, TestService, type User } from "../support/service.ts";
 import { heard, type Socket, sockets } from "../support/sockets.ts";
 import { procedures, runs, schema, tables } from "./live-application.ts";
 
@@ -50,19 +51,8 @@ const watched: [name: string, args?: object][] = [
 ];
 const keys = watched.map(([name, args]) => (args ? `${name}::${JSON.stringify(args)}` : name)).sort();
 
-/** As the SDK does: asks, and hands what the answers read to the socket. */
 async function watchAll(socket: Socket, user: User): Promise<void> {
-  for (const [name, args] of watched) {
-    const query = args ? `${name}::${JSON.stringify(args)}` : name;
-    const { status, body } = await running.fetch("/api/query", {
-      method: "POST",
-      headers: { "content-type": "application/json", ...bearer(user) },
-      body: JSON.stringify({ name, args, watch: true }),
-    });
-    expect({ query, status }).toEqual({ query, status: 200 });
-    socket.send({ type: "subscribe", query, follows: body.follows });
-    await socket.wait({ type: "subscribed", query });
-  }
+  for (const [name, args] of watched) await watch(running, socket, user, name, args);
 }
 /** The keys that a socket heard of since it was last asked. */
 const heardOf = async (socket: Socket) =>
