@@ -10,6 +10,7 @@ import type { Access, Fallback, TransactionLimits } from "./access.ts";
 import { acquire, type Lease, leave } from "./acquire.ts";
 import { databaseError, noteStatement, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
+import { NestedTransactions } from "./nested-transactions.ts";
 import { commitWrites, type TransactionMark } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
 import { batchWrites } from "./send-together.ts";
@@ -19,7 +20,8 @@ import { enterAsCaller, enterAsSystem, extended, placeOfCommit, roleNone, roleOf
 export class RequestTransaction {
   #pool: pg.Pool;
   #fallback: Fallback | undefined;
-  readonly #identity: Identity;
+  /** Who its statements run as. */
+  readonly identity: Identity;
   readonly #access: Access;
   readonly #limits: TransactionLimits;
   /** The call's traceparent, for its writes. */
@@ -30,8 +32,10 @@ export class RequestTransaction {
   readonly #failures = new WeakSet<object>();
   /** Only of a transaction that writes, once the server has answered its first statements. */
   #mark: Omit<TransactionMark, "place"> | undefined;
-  #ended = false;
+  /** Whether `commit` or `rollback` has been called. */
+  isOver = false;
   #savepoints = 0;
+  #nested: NestedTransactions | undefined;
   /** What `ctx.realtime` sends just before COMMIT, and to durable channels. A savepoint that is rolled back takes its own back. */
   readonly messages: string[] = [];
   readonly stored: string[] = [];
@@ -41,7 +45,7 @@ export class RequestTransaction {
   constructor(pool: pg.Pool, identity: Identity, access: Access, limits: TransactionLimits, fallback?: Fallback) {
     this.#pool = pool;
     this.#fallback = access === "read" ? fallback : undefined;
-    this.#identity = identity;
+    this.identity = identity;
     this.#access = access;
     this.#limits = limits;
     const span = access === "write" ? activeSpan() : undefined;
@@ -56,7 +60,7 @@ export class RequestTransaction {
    * @throws the database's own error, for the handler; `commit` reports it if the handler ignored it
    */
   async query(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
-    if (this.#ended) {
+    if (this.isOver) {
       const late = new Error(
         "ctx.db was used after its call had ended: await every statement before the handler returns; " +
           "in the body of a stream, read with ctx.read((db) => …).",
@@ -89,7 +93,7 @@ export class RequestTransaction {
     } catch (error) {
       if (opened === this.#lease && !this.#move(opened, error)) throw error;
       // Moved, by this statement or by one sent with it.
-      if (this.#ended || !this.#lease || opened === this.#lease) throw error;
+      if (this.isOver || !this.#lease || opened === this.#lease) throw error;
       return this.#send(config, values, isTried);
     }
   }
@@ -97,7 +101,7 @@ export class RequestTransaction {
   /** Restarts on the other server, if that may help. */
   #move(opened: Promise<Lease>, error: unknown): boolean {
     const fallback = this.#fallback;
-    if (!fallback?.helps(databaseError(this.#failure ?? error, this.#identity, this.#access))) return false;
+    if (!fallback?.helps(databaseError(this.#failure ?? error, this.identity, this.#access))) return false;
     opened.then((lease) => leave(lease, "rollback")).catch(() => {});
     this.#fallback = undefined;
     this.#failure = undefined;
@@ -113,21 +117,16 @@ export class RequestTransaction {
    * comes between.
    */
   async asLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
-    if (this.#identity.role === "svc_system") return this.query(config, values);
+    if (this.identity.role === "svc_system") return this.query(config, values);
     this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {}); // the statements report the error too
     const leaving = this.query(roleNone);
     const answer = this.query(config, values);
-    const returning = this.query(roleOf(this.#identity.role));
+    const returning = this.query(roleOf(this.identity.role));
     // When the statement fails, the others fail with it; report the error of the statement.
     const [result, ...others] = await Promise.allSettled([answer, leaving, returning]);
     if (result.status === "rejected") throw result.reason;
     for (const other of others) if (other.status === "rejected") throw other.reason;
     return result.value;
-  }
-
-  /** Who its statements run as. */
-  get identity(): Identity {
-    return this.#identity;
   }
 
   /**
@@ -136,9 +135,9 @@ export class RequestTransaction {
    */
   async tryAsLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     const savepoint = `svc_try_${++this.#savepoints}`;
-    const { role } = this.#identity;
+    const { role } = this.identity;
     const asLogin = role !== "svc_system";
-    if (this.#ended) return this.query(config, values); // its error says why not
+    if (this.isOver) return this.query(config, values); // its error says why not
     if (asLogin) this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {});
     const before = this.#returning;
     const send = (one: pg.QueryConfig, its?: unknown[]) => this.#send(one, its, true);
@@ -152,7 +151,7 @@ export class RequestTransaction {
     if (!failed && result.status === "fulfilled") return result.value;
     const reason = failed?.reason;
     // The call has ended meanwhile: a statement would open a transaction that nobody ends.
-    if (this.#ended) throw reason;
+    if (this.isOver) throw reason;
     if (saved.status === "rejected") {
       // Another of these failed, and the transaction is rolling back to its savepoint.
       if (this.#failure === undefined && this.#returning && this.#returning !== before) {
@@ -176,13 +175,13 @@ export class RequestTransaction {
     return this.#lease !== undefined;
   }
 
-  /** Whether `commit` or `rollback` has been called. */
-  get isOver(): boolean {
-    return this.#ended;
+  /** Rolls back the writes of `run` if it throws; the transaction continues. @param stays saves the round trip of RELEASE */
+  savepoint<T>(run: () => Promise<T>, stays = false): Promise<T> {
+    this.#nested ??= new NestedTransactions();
+    return this.#nested.run(() => this.#savepoint(run, stays));
   }
 
-  /** Rolls back the writes of `run` if it throws; the transaction continues. @param stays saves the round trip of RELEASE */
-  async savepoint<T>(run: () => Promise<T>, stays = false): Promise<T> {
+  async #savepoint<T>(run: () => Promise<T>, stays: boolean): Promise<T> {
     // Not awaited: what `run` sends follows it, and fails with it.
     this.query({ text: "savepoint svc_nested" }).catch(() => {});
     const said = [this.messages.length, this.stored.length] as const;
@@ -209,12 +208,12 @@ export class RequestTransaction {
   async commit(last?: pg.QueryConfig): Promise<void> {
     const placed = last && this.#finish(last);
     // COMMIT is sent without waiting: after a failed statement PostgreSQL turns it into a rollback.
-    if (this.#identity.role === "svc_system") await placed;
+    if (this.identity.role === "svc_system") await placed;
     const lease = await this.#end();
     if (!lease) return void (await placed);
     if (this.#failure) {
       await leave(lease, "rollback", this.#failure).catch(() => {});
-      throw databaseError(this.#failure, this.#identity, this.#access);
+      throw databaseError(this.#failure, this.identity, this.#access);
     }
     if (this.#access === "read") {
       // A reader has its result already: answer while the connection finishes.
@@ -222,19 +221,19 @@ export class RequestTransaction {
     }
     const end = () => leave(lease, "commit");
     const command = await commitWrites(lease.client, this.#pool, this.#mark, end, placed).catch((error) => {
-      throw error instanceof SvcError ? error : databaseError(this.#failure ?? error, this.#identity, this.#access);
+      throw error instanceof SvcError ? error : databaseError(this.#failure ?? error, this.identity, this.#access);
     });
     // PostgreSQL answers COMMIT with ROLLBACK, without an error, if the transaction had already failed: by a statement
     // that the handler had not awaited.
     if (command === "COMMIT") return;
     throw this.#failure
-      ? databaseError(this.#failure, this.#identity, this.#access)
+      ? databaseError(this.#failure, this.identity, this.#access)
       : new SvcError("CONFLICT", "The changes could not be saved.");
   }
 
   /** Runs the last statement. It need not return to the caller's role, and asks for the place of COMMIT, too. */
   #finish({ name, text, values }: pg.QueryConfig): Promise<pg.QueryResult> {
-    if (this.#identity.role === "svc_system") return this.query({ name, text, values }); // it has no mark
+    if (this.identity.role === "svc_system") return this.query({ name, text, values }); // it has no mark
     this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {}); // the statements report the error too
     this.query(roleNone).catch(() => {}); // `placed` fails with it
     const placed = this.query({ name: name && `${name}_last`, text: `${text}, ${placeOfCommit}`, values });
@@ -257,7 +256,7 @@ export class RequestTransaction {
   explain(error: unknown): unknown {
     if (!(error instanceof Error)) return error;
     const own = [error, error.cause].find((one) => this.#failures.has(Object(one)));
-    return own === undefined ? error : databaseError(this.#failure ?? own, this.#identity, this.#access);
+    return own === undefined ? error : databaseError(this.#failure ?? own, this.identity, this.#access);
   }
 
   #note(error: unknown): void {
@@ -267,7 +266,7 @@ export class RequestTransaction {
 
   async #open(): Promise<Lease> {
     const pool = this.#pool;
-    const lease = await acquire(pool, this.#identity.holder);
+    const lease = await acquire(pool, this.identity.holder);
     // Sent together with the next statement. If one of them fails, so does that statement: outside a transaction this
     // login has no privilege on any table, inside a failed one nothing runs.
     const send = (config: pg.QueryConfig) =>
@@ -276,12 +275,12 @@ export class RequestTransaction {
         return undefined;
       });
     const opening = { access: this.#access, limits: this.#limits, traceparent: this.#traceparent };
-    if (this.#identity.role === "svc_system") {
-      await enterAsSystem(send, opening, this.#identity);
+    if (this.identity.role === "svc_system") {
+      await enterAsSystem(send, opening, this.identity);
       return lease;
     }
     batchWrites(lease.client);
-    const entering = enterAsCaller(send, opening, this.#identity);
+    const entering = enterAsCaller(send, opening, this.identity);
     if (this.#access === "write") {
       entering.then((answer) => {
         this.#mark = answer?.rows[0];
@@ -293,7 +292,7 @@ export class RequestTransaction {
   /** Marks the transaction ended; returns its connection once, since the connection then belongs to another holder. */
   async #end(): Promise<Lease | undefined> {
     const lease = this.#lease;
-    this.#ended = true;
+    this.isOver = true;
     this.#lease = undefined;
     return lease;
   }

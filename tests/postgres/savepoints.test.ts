@@ -1,0 +1,60 @@
+// If this file fails, a nested transaction of a handler that has succeeded loses its rows, or keeps those of one that has failed.
+import { setTimeout as sleep } from "node:timers/promises";
+import { beforeEach, expect, test } from "vitest";
+import { procedure } from "../fixture/backend/index.ts";
+import { guestbook } from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+
+type Db = Parameters<Parameters<typeof mutation.handler>[0]>[0]["context"]["db"];
+const mutation = procedure.mutation.name("nested.write").allowAnonymous();
+
+const write = (db: Db, message: string) => db.insert(guestbook).values({ message });
+/** Writes, waits, and fails if the message says so. */
+const nested = (db: Db, message: string, ms = 0) =>
+  db.transaction(async (inner) => {
+    await write(inner, message);
+    await sleep(ms);
+    await write(inner, `${message} again`);
+    if (message.startsWith("fails")) throw new Error(message);
+  });
+
+const handlers: Record<string, (db: Db) => Promise<unknown>> = {
+  "side by side, the first of which fails late": (db) =>
+    Promise.allSettled([nested(db, "fails", 20), nested(db, "a"), nested(db, "b", 10)]),
+  "side by side, the second of which fails early": (db) =>
+    Promise.allSettled([nested(db, "a", 20), nested(db, "fails"), nested(db, "b", 10)]),
+  "inside each other, by either handle": (db) =>
+    db.transaction(async (inner) => {
+      await nested(inner, "a");
+      await Promise.allSettled([nested(db, "fails", 10), nested(inner, "b"), nested(db, "fails too")]);
+    }),
+  "after one that has failed": async (db) => {
+    await nested(db, "fails").catch(() => {});
+    await nested(db, "a");
+    await nested(db, "b");
+  },
+  "begun by code that outlives the one that it was in": async (db) => {
+    let late: Promise<unknown> = Promise.resolve();
+    await db.transaction(async (inner) => {
+      await write(inner, "a");
+      await write(inner, "a again");
+      late = sleep(10).then(() => nested(db, "b"));
+    });
+    await Promise.allSettled([nested(db, "fails", 30), late]);
+  },
+};
+const procedures = {
+  write: mutation.handler(({ context, input }) => handlers[String(input)]?.(context.db).then(() => null)),
+};
+
+const db = database();
+const app = service(db, apiWith({ procedures }));
+beforeEach(() => db.sql("delete from guestbook"));
+
+test.each(Object.keys(handlers))("nested transactions %s", async (name) => {
+  const { status, body } = await app.mutate(null, "nested.write", name);
+  expect(status, JSON.stringify(body)).toBe(200);
+  const rows = await db.sql("select message from guestbook order by id");
+  expect(rows.map(({ message }) => message).sort()).toEqual(["a", "a again", "b", "b again"]);
+});
