@@ -6,7 +6,6 @@
 
 import { type InputOf, type Mutation, type OutputOf, type Query, SvcError } from "@svc/client";
 import { type UseMutationResult, useQueryClient, useMutation as useTanStackMutation } from "@tanstack/react-query";
-import { useState } from "react";
 import { type OptimisticCache, OptimisticChange } from "./cache.ts";
 import { useSvcClient } from "./client-context.ts";
 import { resourceOf } from "./query-key.ts";
@@ -31,6 +30,9 @@ type Anything = NonNullable<unknown> | null | undefined;
 type Variables<M extends Mutation> =
   unknown extends InputOf<M> ? Anything | Nothing : undefined extends InputOf<M> ? InputOf<M> | Nothing : InputOf<M>;
 
+/** The user of each call: TanStack Query holds calls back while offline, and another user may sign in. */
+const callers = new WeakMap<object, string>();
+
 /**
  * A mutation to be called from event handlers.
  *
@@ -49,12 +51,10 @@ export function useMutation<M extends Mutation>(
   const queries = useQueryClient();
   const user = useAuthState().user?.id ?? null;
   const { optimistic, retries, invalidates, onSuccess, onError } = options;
-  /** The user of each call, by its arguments: TanStack Query holds calls back while offline, and another user may sign in. */
-  const [callers] = useState(() => new Map<unknown, string>());
 
   return useTanStackMutation<OutputOf<M>, Error, Variables<M>, OptimisticChange | undefined>({
-    async mutationFn(args) {
-      const caller = callers.get(args);
+    async mutationFn(args, call) {
+      const caller = callers.get(call);
       if (caller !== undefined && client.auth?.getState().user?.id !== caller) {
         throw new SvcError("UNAUTHORIZED", "The user who did this is no longer signed in.", {
           hint: "Nothing was saved. Sign in as that user, and do it again.",
@@ -62,9 +62,9 @@ export function useMutation<M extends Mutation>(
       }
       return client.mutate(operation, args as never, { retries }) as Promise<OutputOf<M>>;
     },
-    onMutate(args) {
+    onMutate(args, call) {
       const caller = client.auth?.getState().user?.id;
-      if (caller !== undefined) callers.set(args, caller);
+      if (caller !== undefined) callers.set(call, caller);
       if (!optimistic) return undefined;
       const change = new OptimisticChange(queries, user);
       try {
@@ -83,8 +83,7 @@ export function useMutation<M extends Mutation>(
       change?.takeBack();
       return onError?.(error, args as InputOf<M>);
     },
-    onSettled(_result, _error, args) {
-      callers.delete(args);
+    onSettled() {
       const resource = resourceOf(operation);
       const isStale = (name: string) =>
         invalidates ? invalidates.some((query) => query.name === name) : name.startsWith(resource);
