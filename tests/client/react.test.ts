@@ -236,30 +236,6 @@ describe("useMutation", () => {
     expect((await client.query(api.notes.list)).total).toBe(0);
   });
 
-  test("does not send the second of two equal calls as another user, after the first one has ended", async () => {
-    const { client, signUp, hold, held } = connect();
-    await signUp();
-    const note = { title: "twice" };
-    function Adder() {
-      const add = useMutation(api.notes.create);
-      const state = add.error ? `refused: ${add.error.message}` : add.isPaused ? "held back" : add.status;
-      return h("button", { type: "button", onClick: () => add.mutate(note) }, state);
-    }
-    show(client, Adder);
-    const release = hold();
-    act(() => screen.getByRole("button").click());
-    await waitFor(() => expect(held).toHaveLength(1));
-    act(() => onlineManager.setOnline(false));
-    act(() => screen.getByRole("button").click());
-    await screen.findByText("held back");
-    release();
-    await waitFor(async () => expect((await client.query(api.notes.list)).total).toBe(1));
-    await act(async () => void (await signUp()));
-    act(() => onlineManager.setOnline(true));
-    await screen.findByText("refused: The user who did this is no longer signed in.");
-    expect((await client.query(api.notes.list)).total).toBe(0);
-  });
-
   test("queries of the same resource follow without being told", async () => {
     const { client, signUp } = connect();
     await signUp();
