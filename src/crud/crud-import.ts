@@ -7,6 +7,7 @@ import type { CrudDefinition } from "../contract/crud.ts";
 import { createSvcProcedureBuilders, type Procedure } from "../contract/procedure.ts";
 import { must, oneOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { keyNamed, keysOf } from "./crud-keys.ts";
 
 /** The workflow's name. */
 export const importName = "crud.import";
@@ -43,7 +44,7 @@ export const importProcedure = (crud: CrudDefinition): Procedure =>
     });
 
 /** @throws SvcError VALIDATION_FAILED unless the key is one that the resource declares */
-export function checkKey({ upsertBy }: CrudDefinition, mode: ImportArgs["mode"], key: string[] | undefined): void {
+export function checkKey(crud: CrudDefinition, mode: ImportArgs["mode"], key: string[] | undefined): void {
   const refuse = (path: string, message: string): never => {
     throw new SvcError("VALIDATION_FAILED", undefined, { issues: [{ path: [path], message }] });
   };
@@ -51,8 +52,6 @@ export function checkKey({ upsertBy }: CrudDefinition, mode: ImportArgs["mode"],
     if (key) refuse("by", 'is for mode "upsert"');
     return;
   }
-  if (upsertBy.length === 0) refuse("mode", 'must be "insert": this resource has no upsertBy');
-  if (upsertBy.some((names) => names.length === key?.length && names.every((name) => key.includes(name)))) return;
-  const known = upsertBy.map((names) => JSON.stringify(names.length === 1 ? names[0] : names)).join(" or ");
-  refuse("by", `must be ${known}`);
+  if (crud.upsertBy.length === 0) refuse("mode", 'must be "insert": this resource has no upsertBy');
+  if (!keyNamed(crud, key ?? [])) refuse("by", `must be ${keysOf(crud)}`);
 }

@@ -11,6 +11,7 @@ import { aggregateArguments } from "./aggregate.ts";
 import { findColumn, writableColumns } from "./crud-definition.ts";
 import { retryArguments } from "./crud-deliveries.ts";
 import { historyArguments } from "./crud-history.ts";
+import { keyNamed, keysOf } from "./crud-keys.ts";
 import { listValues } from "./crud-list.ts";
 import { manyArguments } from "./many-arguments.ts";
 import { relatedArguments } from "./related-arguments.ts";
@@ -122,12 +123,8 @@ export function newRows(crud: CrudDefinition, input: unknown): Input[] {
 
 /** The key, the row to insert, and the properties to change where there is such a row. */
 function upsertArguments(crud: CrudDefinition, object: Input, issues: Issue[]): string[] {
-  const by = [own(object, "by")].flat();
-  const key = crud.upsertBy.find((names) => names.length === by.length && names.every((name) => by.includes(name)));
-  if (!key) {
-    const known = crud.upsertBy.map((names) => JSON.stringify(names.length === 1 ? names[0] : names)).join(" or ");
-    issues.push({ path: ["by"], message: `must be ${known}` });
-  }
+  const key = keyNamed(crud, [own(object, "by")].flat());
+  if (!key) issues.push({ path: ["by"], message: `must be ${keysOf(crud)}` });
   const inner: Issue[] = [];
   const row = rowOf(writableColumns(crud), toObject(own(object, "row"), inner), inner, "create");
   for (const name of key ?? []) {

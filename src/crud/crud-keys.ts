@@ -63,6 +63,14 @@ export function checkWritableKeys(crud: CrudDefinition): void {
   }
 }
 
+/** The key of `upsertBy` that a caller names, in any order. */
+export const keyNamed = ({ upsertBy }: CrudDefinition, by: readonly unknown[]) =>
+  upsertBy.find((names) => names.length === by.length && names.every((name) => by.includes(name)));
+
+/** Ends the sentence "by must be". */
+export const keysOf = ({ upsertBy }: CrudDefinition): string =>
+  upsertBy.map((names) => JSON.stringify(names.length === 1 ? names[0] : names)).join(" or ");
+
 /** The properties of each unique constraint. A partial unique index does not count: it allows several such rows. */
 function uniqueColumns(table: PgTable): Set<string>[] {
   const { uniqueConstraints, primaryKeys, indexes } = tableConfig(table);

@@ -48,6 +48,12 @@ interface Ignored {
   readonly say: (shown: string | undefined) => string;
 }
 
+/** @param what comes before its name @param unnamed instead of both @param advice ends the sentence, or follows it */
+const ignoring = (operation: string, name: string, what: string, unnamed: string, advice: string): Ignored => ({
+  name,
+  say: (shown) => `"${operation}" ignores ${shown === undefined ? unnamed : `${what}${quoted(shown)}`}${advice}`,
+});
+
 function sayIgnored(crud: CrudDefinition, operation: string, input: unknown): Ignored[] {
   switch (operation.slice(operation.lastIndexOf(".") + 1)) {
     case "list":
@@ -79,12 +85,10 @@ function sayArguments(crud: CrudDefinition, operation: string, input: unknown, t
     ...(hasNoFields
       ? [{ name: "search", say: () => `"${operation}" ignores the search: its createCrud has no searchFields.` }]
       : []),
-    ...unknown.slice(0, maxNamed).map((name) => ({
-      name,
-      say: (shown: string | undefined) =>
-        `"${operation}" ignores ${shown === undefined ? "an argument of the call" : `the argument ${quoted(shown)}`}. ` +
-        `${nearOf(name, taken)}It takes ${taken.join(", ")}.`,
-    })),
+    ...unknown.slice(0, maxNamed).map((name) => {
+      const advice = `. ${nearOf(name, taken)}It takes ${taken.join(", ")}.`;
+      return ignoring(operation, name, "the argument ", "an argument of the call", advice);
+    }),
   ];
 }
 
@@ -95,12 +99,10 @@ function sayKeys(crud: CrudDefinition, operation: string, input: unknown, also: 
   return Object.keys(input)
     .filter((key) => !known.has(key))
     .slice(0, maxNamed)
-    .map((name) => ({
-      name,
-      say: (shown) =>
-        `"${operation}" ignores ${shown === undefined ? "a key of the call" : quoted(shown)}, which callers cannot ` +
-        `write. ${nearOf(name, writable)}They can write ${writable.join(", ")}.`,
-    }));
+    .map((name) => {
+      const advice = `, which callers cannot write. ${nearOf(name, writable)}They can write ${writable.join(", ")}.`;
+      return ignoring(operation, name, "", "a key of the call", advice);
+    });
 }
 
 function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): Ignored[] {
@@ -111,12 +113,10 @@ function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): 
     ...(isTooDeep(filters, 0)
       ? [{ name: "filters", say: () => `"${operation}" ignores groups of filters beyond 5 levels.` }]
       : []),
-    ...names.slice(0, maxNamed).map((name) => ({
-      name,
-      say: (shown: string | undefined) =>
-        `"${operation}" ignores ${shown === undefined ? "a filter of the call" : `the filter ${quoted(shown)}`}. ` +
-        `${nearOf(name, allowed)}Name it in allowedFilters of its createCrud, or leave it out.`,
-    })),
+    ...names.slice(0, maxNamed).map((name) => {
+      const advice = `. ${nearOf(name, allowed)}Name it in allowedFilters of its createCrud, or leave it out.`;
+      return ignoring(operation, name, "the filter ", "a filter of the call", advice);
+    }),
     ...conditions.flatMap(([name, condition]) => sayCondition(crud, operation, name, condition)).slice(0, maxNamed),
   ];
 }
@@ -124,10 +124,8 @@ function sayFilters(crud: CrudDefinition, operation: string, filters: unknown): 
 function sayOrder(crud: CrudDefinition, operation: string, name: unknown): Ignored[] {
   const known = sortableColumns(crud).map(({ property }) => property);
   if (typeof name !== "string" || known.includes(name)) return [];
-  const say = (shown: string | undefined) =>
-    `"${operation}" ignores ${shown === undefined ? "an orderBy" : `orderBy ${quoted(shown)}`}. ` +
-    `${nearOf(name, known)}It takes ${known.join(", ")}.`;
-  return [{ name, say }];
+  const advice = `. ${nearOf(name, known)}It takes ${known.join(", ")}.`;
+  return [ignoring(operation, name, "orderBy ", "an orderBy", advice)];
 }
 
 /** A condition whose form its column does not accept. */
