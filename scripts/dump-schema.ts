@@ -5,7 +5,8 @@ import pg from "pg";
 import { openCluster } from "../src/cluster/open-cluster.ts";
 import { dumpSchema } from "../src/migrate/dump.ts";
 import { migrate } from "../src/migrate/migrate.ts";
-import { functionsPage, listFunctions } from "../src/postgres/functions.ts";
+import { listFunctions } from "../src/postgres/functions.ts";
+import { functionsPage } from "./functions-page.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const name = "svc_dump";

@@ -3,7 +3,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type DatabaseFunction, functionsPage, listFunctions } from "../../src/postgres/functions.ts";
+import { functionsPage } from "../../scripts/functions-page.ts";
+import { type DatabaseFunction, listFunctions } from "../../src/postgres/functions.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
