@@ -3,24 +3,20 @@
  * its own file, without running it:
  *
  * 1. `definitions.ts` finds the registered handlers that anybody may call in the source.
- * 2. `reach.ts` collects the code of the file that a handler mentions; `uses.ts` checks it, `context-flow.ts` follows the
- * context.
+ * 2. `reach.ts` collects the code of the file that a handler mentions; `uses.ts` checks it.
  * 3. `allow.ts` reads comments that allow a use; `tables.ts` checks the schema and migrations and allows no exception.
  *
- * In other files, a use is refused when it is called: `gate.ts`. Next hop: `report.ts` makes one message of the
+ * A use that the file does not show, such as that of another file, is refused when it is called: `gate.ts`. Next hop: `report.ts` makes one message of the
  * findings.
  */
 import { join, relative } from "node:path";
 import type { DefinedAt } from "../contract/defined-at.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { allowAbove } from "./allow.ts";
-import { ContextFlow } from "./context-flow.ts";
 import { definitionOf } from "./definitions.ts";
 import { Reach } from "./reach.ts";
 import { excerpt, type Finding, findingAt, refuse, remedies, sorted } from "./report.ts";
-import { declarationOf, memberName, type Node, type Place, walk } from "./source.ts";
 import { runtimeTablesIn, runtimeTablesInMigrations } from "./tables.ts";
-import { importOf, isOwn } from "./uses.ts";
 import { Values } from "./values.ts";
 
 export type { Finding } from "./report.ts";
@@ -67,50 +63,9 @@ function auditHandler(definedAt: DefinedAt, root: string, index: string): Findin
   }
   const allows = sites.flatMap((site) => allowAbove(root, site) ?? []);
   const allowed = allows.some(({ missing }) => missing.length === 0);
-  const values = new Values(given);
-  const reach = new Reach(values, root, own.node);
+  const reach = new Reach(new Values(given), root, own.node);
   reach.code(own, { allowed, lacks: allows.flatMap(({ missing }) => missing) });
-  const found = [...describe(reach, handler, root)];
-  if (allowed) return found;
-
-  const entries = entriesIn(reach.regions, own.node);
-  const unfound = entries
-    .filter((entry) => !isFound(values, entry))
-    .map((entry) => ({ ...entry, what: "is not a function that the audit can find" }));
-  for (const place of [...unfound, ...new ContextFlow(values, entries, reach.regions).leaks.values()]) {
-    if (allowAbove(root, place)?.missing.length === 0) continue;
-    const what = `cannot be audited: it ${place.what}: \`${excerpt(place)}\`.`;
-    found.push(findingAt(root, place, { handler, what, remedy: remedies.opaque }));
-  }
-  return found;
-}
-
-/** The arguments of `.use(…)` and of the handler's own `.handler(…)`. */
-function entriesIn(regions: readonly Place[], own: Node): Place[] {
-  const found = new Map<Node, Place>();
-  for (const { node, file } of regions) {
-    walk(node, (inner) => {
-      if (inner.type !== "CallExpression") return;
-      const step = memberName(inner.callee as Node);
-      const [first] = inner.arguments;
-      if (first && (step === "use" || (step === "handler" && inner === own))) found.set(first, { node: first, file });
-    });
-  }
-  return [...found.values()];
-}
-
-/** False for a function out of a package or a collection: nothing of it can be read. */
-function isFound(values: Values, place: Place): boolean {
-  if (values.functions(place).length > 0) return true;
-  return values.of(place).every(({ node, file }) => {
-    const made = node.type === "CallExpression" ? values.of({ node: node.callee as Node, file }) : [{ node }];
-    return made.every(({ node: root }) => {
-      const from = importOf(root)?.from;
-      return from === undefined
-        ? root.type === "Identifier" && declarationOf(root) !== undefined && made[0]?.node === node
-        : isOwn(from);
-    });
-  });
+  return [...describe(reach, handler, root)];
 }
 
 function* describe({ uses, texts, sql }: Reach, handler: string, root: string): Iterable<Finding> {

@@ -3,7 +3,7 @@
  * that this code mentions. Mentioning suffices; a call is not required. An allow comment above a step covers only code
  * that is reached through that step. What other files do is checked when it is called
  * (`src/postgres/anonymous-gate.ts`).
- * Next hop: `uses.ts` judges each node, `context-flow.ts` where the context goes.
+ * Next hop: `uses.ts` judges each node.
  */
 import { allowAbove } from "./allow.ts";
 import { declarationOf, isFunction, memberName, type Node, type Place, parentOf, type Source, walk } from "./source.ts";
@@ -22,8 +22,6 @@ export class Reach {
   readonly uses: (Place & { use: Use; lacks: string[] })[] = [];
   /** Texts that name a runtime table. If the handler uses raw SQL, they may be part of it. */
   readonly texts: Place[] = [];
-  /** Reached code that no comment covers. */
-  readonly regions: Place[] = [];
   /** Whether handwritten SQL may run, allowed or not. */
   sql = false;
   readonly #values: Values;
@@ -43,7 +41,6 @@ export class Reach {
     const key = `${file.path} ${region.node.start} ${region.node.end} ${step.allowed}`;
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
-    if (!step.allowed) this.regions.push(region);
     walk(region.node, (node) => {
       if (this.#isElsewhere(node)) return false;
       const use = nodeUse(this.#values, { node, file });

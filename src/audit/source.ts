@@ -126,12 +126,6 @@ export function declarationOf(identifier: Node): Declaration | undefined {
   return undefined;
 }
 
-/** Whether a declaration belongs to the top of its file. */
-export const isTop = ({ pattern }: Declaration): boolean => {
-  for (let at = parentOf(pattern); at; at = parentOf(at)) if (isFunction(at)) return false;
-  return true;
-};
-
 const scopes = new WeakMap<Node, Map<string, Declaration>>();
 
 function scopeOf(owner: FunctionNode | Source["ast"]): Map<string, Declaration> {

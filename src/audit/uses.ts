@@ -45,7 +45,7 @@ export function importOf(node: Node): { from: string; name: string } | undefined
   };
 }
 
-export const isOwn = (specifier: string): boolean => /^(\.{1,2}(\/|$)|\/|file:)/.test(specifier);
+const isOwn = (specifier: string): boolean => /^(\.{1,2}(\/|$)|\/|file:)/.test(specifier);
 
 /** The forbidden use, if any, of a name that is not declared in the file. */
 export function outsideUse({ node, file, path }: Value): Use | undefined {

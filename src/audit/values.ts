@@ -1,7 +1,7 @@
 /**
  * Follows an expression back to what it may stand for, within its file: names, members, destructuring, assignments, and
  * the arguments of the calls that made a handler. There is no type checker: all possible values are returned.
- * Next hop: `reach.ts` and `context-flow.ts` ask here.
+ * Next hop: `reach.ts` and `uses.ts` ask here.
  */
 import {
   type ClassNode,
@@ -25,13 +25,11 @@ export interface Value extends Place {
   path: string[];
 }
 
-/** The arguments of the calls that made a handler, by parameter. */
-export type Arguments = ReadonlyMap<Declaration, Place>;
-
 export class Values {
-  readonly #given: Arguments;
+  readonly #given: ReadonlyMap<Declaration, Place>;
 
-  constructor(given: Arguments = new Map()) {
+  /** @param given the arguments of the calls that made a handler, by parameter */
+  constructor(given: ReadonlyMap<Declaration, Place>) {
     this.#given = given;
   }
 
@@ -89,22 +87,18 @@ export class Values {
     return [...first, ...writes(declaration, file, path).flatMap((node) => this.of({ node, file }, [], seen))];
   }
 
-  /** The functions that an expression may be, including those that functions of the file return. */
+  /** The functions of the file that an expression may be, as a member of a class or of what another function returns, too. */
   functions(place: Place, taken: string[] = [], seen = new Set<Node>()): (Place & { node: FunctionNode })[] {
     return this.of(place, taken).flatMap(({ node, file, path }): (Place & { node: FunctionNode })[] => {
-      const again = (inner: Node, members: string[] = []) => this.functions({ node: inner, file }, members, seen);
-      if (isFunction(node)) return path.every((name) => /^(call|apply|bind)$/.test(name)) ? [{ node, file }] : [];
-      if (isClass(node)) return this.#methods(node, file, path[0] ?? "constructor");
+      const again = (inner: Node, members: string[]) => this.functions({ node: inner, file }, members, seen);
+      const [name] = path;
+      if (isFunction(node)) return name === undefined ? [{ node, file }] : [];
+      if (isClass(node)) return name === undefined ? [] : this.#methods(node, file, name);
       if (seen.has(node)) return [];
       seen.add(node);
-      if (node.type === "NewExpression") return path[0] ? again(node.callee as Node, path) : [];
-      if (node.type === "ArrayExpression") return node.elements.flatMap((item) => (item ? again(item as Node) : []));
-      if (node.type === "ObjectExpression" && path.length === 0)
-        return node.properties.flatMap((item) => (item.type === "Property" ? again(item.value) : []));
+      if (node.type === "NewExpression") return again(node.callee as Node, path);
       if (node.type !== "CallExpression") return [];
-      const callee = node.callee as Node;
-      if (callee.type === "MemberExpression" && memberName(callee) === "bind") return again(callee.object as Node);
-      return again(callee).flatMap((made) =>
+      return again(node.callee as Node, []).flatMap((made) =>
         returned(made.node).flatMap((result) => this.functions({ node: result, file: made.file }, path, seen)),
       );
     });

@@ -88,7 +88,9 @@ export async function writePackages(folder: string): Promise<void> {
     await mkdir(path, { recursive: true });
     await writeFile(join(path, "package.json"), '{ "type": "module", "exports": "./index.js" }');
     const functions = ["run", "crud", "rateLimit"].map((one) => `export const ${one} = () => () => 1;\n`);
-    await writeFile(join(path, "index.js"), `${functions.join("")}export default () => () => 1;\n`);
+    const reach = `export const reach = (context, key) => context[key].select();
+export const handlerOf = (start) => ({ context }) => reach(context, \`\${start}Db\`);\n`;
+    await writeFile(join(path, "index.js"), `${functions.join("")}${reach}export default () => () => 1;\n`);
   }
 }
 
