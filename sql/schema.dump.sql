@@ -8794,7 +8794,7 @@ AS $function$
       join pg_catalog.pg_namespace n on n.oid = o.oprnamespace
      where t.typtype <> 'd'), 'operator(pg_catalog.=)')
 $function$
-execute: svc_reader_authenticated, svc_system
+execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: The operator by which values of a type are equal, as SQL.
 
 -- function svc_private.expire_uploads(integer): owner svc_owner
@@ -10314,21 +10314,6 @@ $function$
 execute: svc_system
 comment: Whether a living worker has this procedure, this cron with its schedule, or this version of a workflow.
 
--- function svc_private.is_of_extension(text): owner svc_owner
-CREATE OR REPLACE FUNCTION svc_private.is_of_extension(type text)
- RETURNS boolean
- LANGUAGE sql
- STABLE
- SET search_path TO ''
-AS $function$
-  -- The operators of enums, domains and composite types are in pg_catalog.
-  select exists (
-    select from pg_catalog.pg_type y
-     where y.oid = to_regtype(is_of_extension.type) and y.typtype = 'b' and y.typnamespace <> 'pg_catalog'::regnamespace)
-$function$
-execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
-comment: Whether the search path of svc's functions lacks the operators of a type.
-
 -- function svc_private.is_owned_by(text,text,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_owned_by(webhook text, source text, endpoint text, owner text)
  RETURNS boolean
@@ -10447,9 +10432,7 @@ CREATE OR REPLACE FUNCTION svc_private.key_condition(name text, type text, given
  STABLE
  SET search_path TO ''
 AS $function$
-  -- As records, because the search path has no operator of an extension's type.
-  select format(case when svc_private.is_of_extension(key_condition.type) then 'row(t.%I)::record = row(%s::%s)::record'
-                     else 't.%I = %s::%s' end, key_condition.name, key_condition.given, key_condition.type)
+  select format('t.%I %s %s::%s', name, svc_private.equality(to_regtype(type)), given, type)
 $function$
 execute: svc_reader_anonymous, svc_reader_authenticated, svc_system
 comment: The condition that the column of the table t has a value, which is given as SQL.
@@ -14301,14 +14284,15 @@ declare
   texts text;
   lower_bound text;
   upper_bound text;
-  -- As records, because the search path has no operator of an extension's type.
   compared text;
 begin
   select string_agg(format('t.%I', c.name), ', ' order by c.key_place),
          string_agg(format('t.%I::text', c.name), ', ' order by c.key_place),
          string_agg(format('($1)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
          string_agg(format('($2)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
-         case when bool_or(svc_private.is_of_extension(c.type)) then 'row(%s)::record %s row(%s)::record' else '(%s) %s (%s)' end
+         -- Records find operators that are not in the search path, such as those of an extension, but no index does.
+         case when bool_and(svc_private.equality(to_regtype(c.type)) = 'operator(pg_catalog.=)') then '(%s) %s (%s)'
+              else 'row(%s)::record %s row(%s)::record' end
     into keys, texts, lower_bound, upper_bound, compared
     from svc_private.studio_columns(one_table) c where c.key_place is not null;
   if keys is null then

@@ -1,6 +1,7 @@
 -- The operator by which values of a type are equal, for SQL of functions without a search path: that of a type of an extension,
 -- such as ltree, is in the schema of the extension. Without it an index over citext would not be used either. Part of
--- svc_private.history_target(), svc_private.endpoint_key(), svc_private.find_endpoint() and svc_private.is_owned_by().
+-- svc_private.history_target(), svc_private.endpoint_key(), svc_private.find_endpoint(), svc_private.is_owned_by(),
+-- svc_private.key_condition() and svc_private.studio_keys().
 
 create or replace function svc_private.equality(type oid)
 returns text
@@ -29,4 +30,5 @@ $$;
 
 comment on function svc_private.equality(oid) is 'The operator by which values of a type are equal, as SQL.';
 
-grant execute on function svc_private.equality(oid) to svc_reader_authenticated;
+-- svc_private.change_row() also runs as svc_reader_anonymous.
+grant execute on function svc_private.equality(oid) to svc_reader_anonymous, svc_reader_authenticated;

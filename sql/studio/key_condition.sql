@@ -6,9 +6,7 @@ language sql
 stable
 set search_path = ''
 as $$
-  -- As records, because the search path has no operator of an extension's type.
-  select format(case when svc_private.is_of_extension(key_condition.type) then 'row(t.%I)::record = row(%s::%s)::record'
-                     else 't.%I = %s::%s' end, key_condition.name, key_condition.given, key_condition.type)
+  select format('t.%I %s %s::%s', name, svc_private.equality(to_regtype(type)), given, type)
 $$;
 
 comment on function svc_private.key_condition(text, text, text) is

@@ -13,14 +13,15 @@ declare
   texts text;
   lower_bound text;
   upper_bound text;
-  -- As records, because the search path has no operator of an extension's type.
   compared text;
 begin
   select string_agg(format('t.%I', c.name), ', ' order by c.key_place),
          string_agg(format('t.%I::text', c.name), ', ' order by c.key_place),
          string_agg(format('($1)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
          string_agg(format('($2)[%s]::%s', c.key_place, c.type), ', ' order by c.key_place),
-         case when bool_or(svc_private.is_of_extension(c.type)) then 'row(%s)::record %s row(%s)::record' else '(%s) %s (%s)' end
+         -- Records find operators that are not in the search path, such as those of an extension, but no index does.
+         case when bool_and(svc_private.equality(to_regtype(c.type)) = 'operator(pg_catalog.=)') then '(%s) %s (%s)'
+              else 'row(%s)::record %s row(%s)::record' end
     into keys, texts, lower_bound, upper_bound, compared
     from svc_private.studio_columns(one_table) c where c.key_place is not null;
   if keys is null then

@@ -103,7 +103,7 @@ test("the key of a row that has too many characters is not sent, nor are those o
 });
 
 test.for(["extensions", "public"])(
-  "a filter compares a type of an extension in schema %s as the type does",
+  "a filter and a key compare a type of an extension in schema %s as the type does",
   async (schema, { skip }) => {
     const created = await db.sql(`create extension citext schema ${schema}`).catch((error) => {
       if (error.code !== "0A000" && error.code !== "58P01") throw error; // a server without contrib
@@ -123,7 +123,20 @@ test.for(["extensions", "public"])(
     const { next } = await read(table, { limit: 1 });
     expect((await read(table, { after: next })).rows.map(({ key }: { key: string[] }) => key[0])).toEqual(["B", "c"]);
     expect(await opened.ask("cell", { table, as: "ann", key: ["b"], column: "word" })).toMatchObject({ cell: "two" });
-    await db.sql("drop table of_words; drop extension citext");
+    await db.sql(`set role svc_owner;
+    create domain word as ${schema}.citext;
+    create table of_domains (id word primary key, is_shown boolean);
+    insert into of_domains values ('a', true), ('B', false), ('c', true);
+    alter table of_domains enable row level security;
+    create policy some_rows on of_domains to svc_authenticated using (is_shown);
+    grant select on of_domains to svc_authenticated; reset role`);
+    const hidden = await read("public.of_domains", { after: ["A"], ghosts: true });
+    expect(hidden.rows.map(({ key, cells }: { key: string[]; cells: unknown }) => [key[0], cells !== null])).toEqual([
+      ["B", false],
+      ["c", true],
+    ]);
+    expect(await explain("public.of_domains", "b")).toBe(false);
+    await db.sql("drop table of_words, of_domains; drop domain word; drop extension citext");
   },
 );
 
