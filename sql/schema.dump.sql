@@ -8203,6 +8203,28 @@ $function$
 execute: svc_system
 comment: The body of a function without comments.
 
+-- function svc_private.complete_transcription(uuid,text,bigint,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.complete_transcription(transcription_id uuid, text text, reservation bigint, input_tokens integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  its_model text;
+begin
+  select t.model into its_model
+    from svc.ai_transcriptions t where t.id = transcription_id and t.status = 'pending' for update;
+  if its_model is null then
+    perform svc_private.release_credits(reservation);
+    return;
+  end if;
+  perform svc_private.end_transcription(transcription_id, 'completed', text, null,
+    svc_private.settle_credits(reservation, svc_private.price_of(its_model, input_tokens, 0), input_tokens, 0));
+end
+$function$
+execute: svc_system
+comment: Ends a pending transcription with its text and charges its user; releases the reservation if it has ended before.
+
 -- function svc_private.copy_user(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.copy_user()
  RETURNS trigger

@@ -1,5 +1,5 @@
 -- Stores the result of a transcription, once: a later call changes nothing. Called by the worker
--- (workers/tasks/transcribe.ts) as svc_system.
+-- (workers/tasks/transcribe.ts) as svc_system, and by svc_private.complete_transcription().
 
 create or replace function svc_private.end_transcription(
   transcription_id uuid, status text, text text, error text, credits_charged numeric

@@ -18,7 +18,7 @@ export interface Billing {
  * @param work gets a signal that aborts at its end, for `signalFor`
  */
 export async function paid<T>(
-  call: AiCall,
+  call: Pick<AiCall, "services" | "userId">,
   request: Omit<CreditRequest, "userId">,
   work: (reservation: Reservation, over: AbortSignal) => Promise<T>,
 ): Promise<T> {

@@ -1,5 +1,6 @@
 // If this file fails, a cut answer looks complete, a call costs too little, or one transcription is charged twice.
 import { readdirSync, readlinkSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -87,6 +88,26 @@ test("a transcription whose text could not be stored is charged at the next atte
   await expect.poll(status, { timeout: 60_000 }).toBe("completed");
   expect((await ledger(ann)).map(({ state }) => state)).toEqual(["released", "settled"]);
   await worker.stop();
+});
+
+test("a transcription that two workers make at the same time is charged once", async () => {
+  const storageId = await stored(svc, ann, new File(["sound"], "a.wav", { type: "audio/wav" }));
+  const waiting: ServerResponse[] = [];
+  provider.fault = (response) => waiting.push(response) > 0;
+  const all = [await startWorker({ config }), await startWorker({ config })];
+  const { id } = (await svc.mutate(ann, "ai.transcribe", { storageId })).body.json;
+  await expect.poll(() => waiting.length).toBe(1);
+  // As when the first one has lost the database for a time.
+  await db.sql("update graphile_worker._private_jobs set locked_at = null, locked_by = null");
+  await expect.poll(() => waiting.length).toBe(2);
+  for (const response of waiting) {
+    response.writeHead(200, { "content-type": "application/json" }).end('{"text":"what was said"}');
+  }
+  const open = async () => (await ledger(ann)).filter(({ state }) => state === "reserved").length;
+  await expect.poll(open).toBe(0);
+  expect((await svc.query(ann, "ai.transcription", { id })).body.json.status).toBe("completed");
+  expect((await ledger(ann)).map(({ state }) => state).toSorted()).toEqual(["released", "settled"]);
+  await Promise.all(all.map((worker) => worker.stop()));
 });
 
 /** Paths of the files that this process has open. */
