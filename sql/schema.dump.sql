@@ -9150,17 +9150,11 @@ CREATE OR REPLACE FUNCTION svc_private.find_endpoint(source text, endpoint text)
  SET search_path TO ''
 AS $function$
 declare
-  key name;
-  equals text;
-  type text;
+  condition text;
 begin
-  select a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1) into key, equals, type -- null would be char(1)
-    from pg_catalog.pg_index i
-    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-   where i.indrelid = to_regclass(source) and i.indisprimary;
+  select k.condition into condition from svc_private.endpoint_key(to_regclass(source)) k;
   if found then
-    return query execute format(
-      'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I %s $1::%s', source, key, equals, type) using endpoint;
+    return query execute format('select e.url::text, e.secret::text, e.enabled from %s as e where %s', source, condition) using endpoint;
   end if;
 exception when undefined_column or datatype_mismatch or data_exception then
   return; -- the table has become another one
@@ -10350,23 +10344,20 @@ CREATE OR REPLACE FUNCTION svc_private.is_owned_by(webhook text, source text, en
  SET quote_all_identifiers TO 'off'
 AS $function$
 declare
-  key name;
-  equals text;
-  type text;
+  condition text;
   owner_column text;
   owned boolean;
 begin
   select w.declared #>> '{endpoints,owner}' into owner_column
     from svc_private.list_webhooks() w where w.name = is_owned_by.webhook limit 1;
-  select a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1) into key, equals, type -- null would be char(1)
-    from pg_catalog.pg_index i
-    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-   where i.indrelid = to_regclass(source) and i.indisprimary;
-  execute format('select e.%I::text = $2 from %s as e where e.%I %s $1::%s', owner_column, source, key, equals, type)
-    into owned using endpoint, owner;
+  select k.condition into condition from svc_private.endpoint_key(to_regclass(source)) k;
+  if condition is null then
+    return false; -- the table has become another one
+  end if;
+  execute format('select e.%I::text = $2 from %s as e where %s', owner_column, source, condition) into owned using endpoint, owner;
   return coalesce(owned, false);
 exception when undefined_column or undefined_table or datatype_mismatch or data_exception or null_value_not_allowed then
-  return false; -- the table has become another one
+  return false;
 end
 $function$
 comment: Whether an endpoint that is a row has this owner, by the declaration of the webhook.

@@ -1,5 +1,6 @@
 -- What the deliveries of a row of endpoints are found by: the table as they name it, and SQL of the key of a row e, whose text is
--- in $1. Part of svc_hidden.row_deliveries_as_authenticated() and svc_hidden.retry_delivery_as_authenticated(). It reads no row.
+-- in $1. Part of svc_hidden.row_deliveries_as_authenticated(), svc_hidden.retry_delivery_as_authenticated(),
+-- svc_private.find_endpoint() and svc_private.is_owned_by(). It reads no row.
 
 create or replace function svc_private.endpoint_key(relation regclass)
 returns table (source text, key text, condition text)

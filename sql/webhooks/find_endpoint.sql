@@ -8,17 +8,11 @@ stable
 set search_path = ''
 as $$
 declare
-  key name;
-  equals text;
-  type text;
+  condition text;
 begin
-  select a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1) into key, equals, type -- null would be char(1)
-    from pg_catalog.pg_index i
-    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-   where i.indrelid = to_regclass(source) and i.indisprimary;
+  select k.condition into condition from svc_private.endpoint_key(to_regclass(source)) k;
   if found then
-    return query execute format(
-      'select e.url::text, e.secret::text, e.enabled from %s as e where e.%I %s $1::%s', source, key, equals, type) using endpoint;
+    return query execute format('select e.url::text, e.secret::text, e.enabled from %s as e where %s', source, condition) using endpoint;
   end if;
 exception when undefined_column or datatype_mismatch or data_exception then
   return; -- the table has become another one

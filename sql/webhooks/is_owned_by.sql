@@ -14,23 +14,20 @@ set extra_float_digits = 1
 set quote_all_identifiers = off
 as $$
 declare
-  key name;
-  equals text;
-  type text;
+  condition text;
   owner_column text;
   owned boolean;
 begin
   select w.declared #>> '{endpoints,owner}' into owner_column
     from svc_private.list_webhooks() w where w.name = is_owned_by.webhook limit 1;
-  select a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1) into key, equals, type -- null would be char(1)
-    from pg_catalog.pg_index i
-    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-   where i.indrelid = to_regclass(source) and i.indisprimary;
-  execute format('select e.%I::text = $2 from %s as e where e.%I %s $1::%s', owner_column, source, key, equals, type)
-    into owned using endpoint, owner;
+  select k.condition into condition from svc_private.endpoint_key(to_regclass(source)) k;
+  if condition is null then
+    return false; -- the table has become another one
+  end if;
+  execute format('select e.%I::text = $2 from %s as e where %s', owner_column, source, condition) into owned using endpoint, owner;
   return coalesce(owned, false);
 exception when undefined_column or undefined_table or datatype_mismatch or data_exception or null_value_not_allowed then
-  return false; -- the table has become another one
+  return false;
 end
 $$;
 
