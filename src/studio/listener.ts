@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { parseJson, takeBody } from "../http/body.ts";
+import { leftSignal } from "../http/left-signal.ts";
 import { createServer } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { carries, Keys } from "./keys.ts";
@@ -144,9 +145,7 @@ export async function openListener(options: ListenerOptions): Promise<{ server: 
     }
     requireJson(type);
     const message = await readJson(request);
-    const leaving = new AbortController();
-    response.once("close", () => leaving.abort());
-    const answer = await agents.answer(request.headers, message, leaving.signal);
+    const answer = await agents.answer(request.headers, message, leftSignal(response));
     const isEmpty = answer.body === null;
     response.writeHead(answer.status, isEmpty ? {} : { "content-type": "application/json; charset=utf-8" });
     response.end(isEmpty ? undefined : await answer.text());

@@ -26,7 +26,6 @@ interface Document {
 
 interface Operation {
   summary?: string;
-  security?: object[];
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
