@@ -4759,6 +4759,17 @@ $function$
 execute: svc_anonymous, svc_authenticated, svc_system
 comment: Makes a stored file public or private if the policies allow the caller to; returns its id, or null.
 
+-- function svc.set_source_file(uuid,uuid): owner svc_owner
+CREATE OR REPLACE FUNCTION svc.set_source_file(source uuid, file uuid)
+ RETURNS void
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  update svc.rag_sources s set storage_id = file where s.id = source and s.storage_id is distinct from file
+$function$
+execute: svc_authenticated, svc_system
+comment: Sets the stored file that a document was made from.
+
 -- function svc.short_answers(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.short_answers(key text)
  RETURNS text[]

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Context } from "../contract/context.ts";
-import type { ContextRag, IngestFileInput, IngestInput, RagDocuments } from "../contract/rag.ts";
+import type { ContextRag, IngestFileInput, IngestInput, IngestResult, RagDocuments } from "../contract/rag.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
@@ -44,7 +44,14 @@ export function contextRag(transaction: RequestTransaction, userId: string | nul
         { name: "svc_find_unchanged", text: "select svc.find_unchanged($1, $2, $3, $4) as result" },
         [document.corpus, document.visibility, document.key, checksum],
       );
-      if (before.rows[0].result) return before.rows[0].result;
+      const unchanged: IngestResult | null = before.rows[0].result;
+      if (unchanged) {
+        if (storageId !== null) {
+          const text = "select svc.set_source_file($1, $2)";
+          await transaction.query({ name: "svc_set_source_file", text }, [unchanged.sourceId, storageId]);
+        }
+        return unchanged;
+      }
       const sections = await embedChunks(await runInThread("cut", [body, format], { user: userId ?? "" }), input.embed);
       return storeDocument(transaction, document, sections);
     },

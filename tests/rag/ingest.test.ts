@@ -1,5 +1,5 @@
 // If this file fails, documents are stored twice or in part, or are cut so that citations point elsewhere.
-
+import { randomUUID } from "node:crypto";
 import { createSvcProcedureBuilders } from "@svc/core";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { v } from "../../src/kit/v.ts";
@@ -67,6 +67,14 @@ test("the same document again changes nothing", async () => {
   const before = await Promise.all(tables.map((table) => db.snapshot(table)));
   expect(await ingest()).toEqual({ ...first, status: "unchanged" });
   expect(await Promise.all(tables.map((table) => db.snapshot(table)))).toEqual(before);
+});
+
+test("the same document from another stored file leads to that file", async () => {
+  const [first, second] = [randomUUID(), randomUUID()];
+  const { sourceId } = await ingest({ storageId: first });
+  for (const more of [{ storageId: second }, {}])
+    expect(await ingest(more)).toMatchObject({ sourceId, status: "unchanged" });
+  expect(await db.sql("select storage_id from svc.rag_sources")).toEqual([{ storage_id: second }]);
 });
 
 test("another text at the same address replaces all of the first and keeps the source's id", async () => {
