@@ -15057,15 +15057,17 @@ comment: The body of a webhook's trigger function.
 CREATE OR REPLACE FUNCTION svc_private.webhook_condition(declared jsonb, operation text)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE
+ STABLE
  SET search_path TO ''
 AS $function$
   with sides as (
     select side,
            (select string_agg(
                      case when f.value is null then format('%s.%I is null', side, f.key)
-                          else format('%s.%I = %L', side, f.key, f.value) end, ' and ' order by f.key)
-              from jsonb_each_text(declared -> 'filter') as f) as matches,
+                          else format('%s.%I %s %L', side, f.key, svc_private.equality(a.atttypid), f.value) end,
+                     ' and ' order by f.key)
+              from jsonb_each_text(declared -> 'filter') as f
+              left join pg_catalog.pg_attribute a on a.attrelid = (declared ->> 'table')::regclass and a.attname = f.key) as matches,
            (select string_agg(format('%s.%I', side, name), ', ')
               from jsonb_array_elements_text(declared -> 'columns') as name) as columns
       from unnest(array['old', 'new']) as side

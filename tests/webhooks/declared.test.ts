@@ -135,6 +135,21 @@ test("a changed declaration, and a table that was made anew, get new triggers", 
   ]);
 });
 
+test("a filter compares a type of an extension as the type does", async ({ skip }) => {
+  const created = await db.sql("create extension if not exists citext schema extensions").catch((error) => {
+    if (error.code !== "0A000" && error.code !== "58P01") throw error; // a server without contrib
+  });
+  skip(!created, "this server has no citext");
+  await db.sql(`create domain word as extensions.citext;
+    create table berths (id integer primary key, name extensions.citext, kind word); alter table berths owner to svc_owner`);
+  const berths = pgTable("berths", { id: integer("id").primaryKey(), name: text("name"), kind: text("kind") });
+  const filter = { name: "Quay", kind: "Wet" };
+  await declare({ berth: webhook({ ...rest, on: berths, name: "berth", filter }) });
+  await db.sql("insert into berths values (1, 'quay', 'wet'), (2, 'quay', 'dry'), (3, 'pier', 'wet')");
+  const sent = await db.sql("select row_key from svc.webhook_deliveries where webhook = 'berth'");
+  expect(sent).toEqual([{ row_key: '"public"."berths" [1]' }]);
+});
+
 test("an owner of two types, or an endpoint without its table, is refused before any row is written", async () => {
   const strangers = pgTable("strangers", {
     id: integer("id").primaryKey(),
