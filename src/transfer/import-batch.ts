@@ -71,23 +71,25 @@ export async function openFile(crud: CrudDefinition, files: ImportSource, args: 
 }
 
 function headerOf(crud: CrudDefinition, text: string): string[] {
-  const names = csvCells(text) ?? [];
-  const twin = names.find((name, index) => names.indexOf(name) < index);
+  const names = (csvCells(text) ?? []).map((cell) => cell ?? "");
+  const wrong = wrongHeader(crud, names);
+  if (wrong === undefined) return names;
+  throw new SvcError("BAD_REQUEST", `The first line ${wrong}`, {
+    hint: `It names columns, such as ${writableColumns(crud)
+      .map(({ property }) => property)
+      .join(",")}.`,
+  });
+}
+
+function wrongHeader(crud: CrudDefinition, names: string[]): string | undefined {
+  if (names.length === 0) return "is not CSV.";
   // Spreadsheets write it where a comma stands in numbers.
-  const other = names.length === 1 ? /[;\t]/.exec(String(names[0]))?.[0] : undefined;
-  const wrong = other
-    ? `separates columns by ${other === ";" ? "semicolons" : "tabs"}, and CSV by commas.`
-    : twin === undefined
-      ? unknownName(crud, names.map(String))
-      : `names "${twin}" twice.`;
-  if (names.length === 0 || wrong !== undefined) {
-    throw new SvcError("BAD_REQUEST", `The first line ${wrong ?? "is not CSV."}`, {
-      hint: `It names columns, such as ${writableColumns(crud)
-        .map(({ property }) => property)
-        .join(",")}.`,
-    });
-  }
-  return names as string[];
+  const other = names.length === 1 ? /[;\t]/.exec(names[0] ?? "")?.[0] : undefined;
+  if (other) return `separates columns by ${other === ";" ? "semicolons" : "tabs"}, and CSV by commas.`;
+  const empty = names.indexOf("");
+  if (empty >= 0) return `has an empty cell: cell ${empty + 1}.`;
+  const twin = names.find((name, index) => names.indexOf(name) < index);
+  return twin === undefined ? unknownName(crud, names) : `names "${twin}" twice.`;
 }
 
 const notUtf8 = () =>

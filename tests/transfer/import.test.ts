@@ -199,6 +199,8 @@ describe("an import", () => {
     ["slug;title\na;b\n", "The first line separates columns by semicolons, and CSV by commas."],
     ["slug\ttitle\na\tb\n", "The first line separates columns by tabs, and CSV by commas."],
     ["slug,slug\na,b\n", 'The first line names "slug" twice.'],
+    ["slug,title,\na,b,\n", "The first line has an empty cell: cell 3."],
+    ['slug,"",title\na,,b\n', "The first line has an empty cell: cell 2."],
     ['slug,"title\na,b\n', "The quote that opens at line 1 is not closed: nothing behind it was read."],
   ])("of %.20j fails and says why", async (text, message) => {
     const run = await imported(text);
