@@ -1,6 +1,6 @@
 // If this file fails, entries of the history can be changed, removed or forged, a write fails for want of a partition, or old
 // months stay longer than the operator says.
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, beforeEach, expect, test } from "vitest";
@@ -121,7 +121,7 @@ test("this month and the next two have partitions, and an entry of any other mon
   expect(await months()).toEqual([await month(0), await month(1), "default"]);
 });
 
-test("the daily sweep drops months that are older than limits.historyDays, and none without it", async () => {
+test("the daily sweep drops months that are older than limits.historyDays, and none without it, whatever befalls files", async () => {
   const names = [await past(-14), await past(-4), await past(-1)];
   const folder = await mkdtemp(join(tmpdir(), "svc-history-"));
   const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
@@ -140,6 +140,11 @@ test("the daily sweep drops months that are older than limits.historyDays, and n
   const left = await months();
   expect(names.map((name) => left.includes(name))).toEqual([false, false, true]);
   expect(left).toContain("default"); // it has entries of 2031
+
+  const old = await past(-14);
+  await writeFile(join(folder, "mark"), "of another database");
+  await sweep(90);
+  expect(await months()).not.toContain(old);
   await rm(folder, { recursive: true });
 });
 

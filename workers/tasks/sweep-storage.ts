@@ -33,11 +33,11 @@ export const sweepStorageTask = defineTask({
     await remove("svc_private.sweep_messages($1)", 1_000);
     await remove("svc_private.sweep_invitations($1, $2)", "30 days", 10_000);
     if (webhookDays) await remove("svc_private.sweep_deliveries($1, $2)", `${webhookDays} days`, 10_000);
-    // Files without a mark may be another database's, which has not been updated: it has a day to mark them.
+    await pool.query("select svc_private.sweep_history($1)", [historyDays ? `${historyDays} days` : null]);
+    // At last: files may be away, or another database's. Those without a mark may be that of a database which has not been
+    // updated: it has a day to mark them.
     const marked = await claimStorage(runtime.storage);
     const removed = marked ? await sweepStorage(runtime.storage, undefined, job.signal) : 0;
-    const age = historyDays ? `${historyDays} days` : null;
-    await pool.query("select svc_private.sweep_history($1)", [age]);
     await keepNext();
     job.log.info({ removed }, "storage swept");
   },
