@@ -128,7 +128,7 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
     async embed(model, values, signal) {
       const body = JSON.stringify({ model, input: values, encoding_format: "float" });
       const most = mebibyte + values.length * embeddingDimensions * numberAsJson;
-      const { data, usage } = await read(await post("/embeddings", body, most, signal), embeddingsAnswer);
+      const { data, usage } = await read(await post("/embeddings", body, most, signal), embeddingsAnswer, signal);
       // A server may answer in any order, and without `index` in the order of the texts.
       const found = new Map(data.map(({ index, embedding }, at) => [index ?? at, embedding]));
       const embeddings = values.flatMap((_, at) => {
@@ -145,7 +145,7 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
     async rerank(model, query, documents, signal) {
       const body = JSON.stringify({ model, query, documents, top_n: documents.length });
       const most = mebibyte + 2 * Buffer.byteLength(body); // some servers repeat the documents
-      const { results } = await read(await post("/rerank", body, most, signal), rerankAnswer);
+      const { results } = await read(await post("/rerank", body, most, signal), rerankAnswer, signal);
       const scores = new Map(results.map(({ index, relevance_score }) => [index, relevance_score]));
       return documents.map((_, index) => {
         const score = scores.get(index);
@@ -184,7 +184,7 @@ export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {
       form.append("model", model);
       form.append("file", new File([new Uint8Array(audio)], "audio", { type: mediaType }));
       const response = await post("/audio/transcriptions", form, largestTranscript, signal);
-      return (await read(response, z.object({ text: z.string() }))).text;
+      return (await read(response, z.object({ text: z.string() }), signal)).text;
     },
   };
   return provider;
@@ -199,8 +199,10 @@ const rerankAnswer = z.object({
   results: z.array(z.object({ index: z.int().nonnegative(), relevance_score: z.number() })),
 });
 
-async function read<T>(response: Response, shape: z.ZodType<T>): Promise<T> {
+/** @throws SvcError PROVIDER_FAILED; the signal's reason */
+async function read<T>(response: Response, shape: z.ZodType<T>, signal: AbortSignal): Promise<T> {
   const answer = await response.json().catch((error) => {
+    signal.throwIfAborted();
     if (error instanceof SvcError) throw error;
   });
   const parsed = shape.safeParse(answer);

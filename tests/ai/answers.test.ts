@@ -3,6 +3,8 @@ import { readdirSync, readlinkSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { openAiCompatible } from "../../src/ai/openai-compatible.ts";
+import type { Provider } from "../../src/ai/provider.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { aiProvider } from "../support/ai-provider.ts";
 import { database } from "../support/database.ts";
@@ -68,6 +70,22 @@ test("a model without a price is refused before it is called, and a local one st
   expect([provider.asked, await ledger(ann)]).toEqual([[], []]);
   expect((await db.sql("select svc_private.price_of('local-hash', 10, 0) as price"))[0]).toEqual({ price: "0" });
   await db.sql("insert into svc_private.ai_prices (model, input_per_1000, output_per_1000) values ('*', 1, 3)");
+});
+
+test.each<[string, (provider: Provider, signal: AbortSignal) => Promise<unknown> | undefined]>([
+  ["embed", (remote, signal) => remote.embed?.("e", ["hello"], signal)],
+  ["rerank", (remote, signal) => remote.rerank?.("r", "hello", ["a"], signal)],
+  ["transcribe", (remote, signal) => remote.transcribe?.("t", Buffer.from("sound"), "audio/wav", signal, "")],
+  ["synthesize", (remote, signal) => remote.synthesize?.("s", "hello", undefined, signal, "")],
+])("a call that is aborted while its answer arrives rejects with the signal's reason: %s", async (_name, call) => {
+  const aborting = new AbortController();
+  provider.fault = (response) => {
+    response.writeHead(200, { "content-type": "application/json" }).write("{");
+    // Later, so that the head has arrived.
+    setTimeout(() => aborting.abort(new Error("enough")), 100);
+    return true;
+  };
+  await expect(call(openAiCompatible(config.ai), aborting.signal)).rejects.toThrow("enough");
 });
 
 test("a transcription whose text could not be stored is charged at the next attempt only", async () => {
