@@ -4,7 +4,7 @@
  * Next hop: `sql/jobs/enqueue_job.sql`; `workers/tasks/procedure.ts` runs what was enqueued.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import type { ContextScheduler } from "../contract/scheduler.ts";
+import type { ContextScheduler, ScheduledProcedure } from "../contract/scheduler.ts";
 import { dateOf, isIsoTime } from "../kit/iso-time.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
@@ -62,19 +62,19 @@ export class CallScheduler implements ContextScheduler {
     this.#pendingWork = options.pendingWork;
   }
 
-  runAfter(delayMs: number, name: string, args?: unknown): Promise<string> {
+  runAfter(delayMs: number, procedure: ScheduledProcedure | string, args?: unknown): Promise<string> {
     return this.#pendingWork.keep(async () => {
       if (typeof delayMs !== "number" || !(delayMs >= 0 && delayMs <= maxDelay)) {
         throw this.#misuse(`runAfter: delayMs must be a number of milliseconds from 0 to ${maxDelay}, got ${delayMs}.`);
       }
-      return this.#enqueue(name, args, `${delayMs} milliseconds`, null);
+      return this.#enqueue(procedure, args, `${delayMs} milliseconds`, null);
     });
   }
 
-  runAt(at: Date | number | string, name: string, args?: unknown): Promise<string> {
+  runAt(at: Date | number | string, procedure: ScheduledProcedure | string, args?: unknown): Promise<string> {
     return this.#pendingWork.keep(async () => {
       const time = timeOf(at);
-      if (time) return this.#enqueue(name, args, null, time);
+      if (time) return this.#enqueue(procedure, args, null, time);
       throw this.#misuse(
         `runAt: ${at} must be a time that exists, within the next ten years. Pass a Date, epoch milliseconds or an ` +
           "ISO 8601 text, such as 2030-01-31T12:00:00Z.",
@@ -90,16 +90,21 @@ export class CallScheduler implements ContextScheduler {
     });
   }
 
-  async #enqueue(name: string, args: unknown, delay: string | null, at: string | null): Promise<string> {
+  async #enqueue(
+    procedure: ScheduledProcedure | string,
+    args: unknown,
+    delay: string | null,
+    at: string | null,
+  ): Promise<string> {
     const { internals, requestId } = this.#options;
     this.#refuseInQuery();
+    const name = typeof procedure === "string" ? procedure : Object(procedure)["~svc"]?.procedure?.name;
+    if (name === undefined) {
+      throw this.#misuse(
+        `The second argument is an internal procedure or the name of one. ${didYouMean("", internals.list())}`,
+      );
+    }
     if (!internals.has(name)) {
-      if (typeof name !== "string") {
-        const given = String(Object(name)["~svc"]?.procedure?.name ?? "");
-        throw this.#misuse(
-          `The second argument is the name of an internal procedure, not the procedure. ${didYouMean(given, internals.list())}`,
-        );
-      }
       throw this.#misuse(
         `"${name}" is not an internal procedure registered in defineApi. ${didYouMean(name, internals.list())} ` +
           "Only procedure.internal can be scheduled.",

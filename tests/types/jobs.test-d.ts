@@ -49,6 +49,30 @@ describe("context.scheduler", () => {
   });
 });
 
+describe("context.scheduler with a procedure", () => {
+  const nag = procedure.internal.input(v.object({ id: v.number() })).handler(() => {});
+  const digest = procedure.internal.handler(() => {});
+  const { scheduler } = {} as Context;
+
+  it("takes the arguments of its .input()", () => {
+    expectTypeOf(() => scheduler.runAfter(0, nag, { id: 1 })).returns.resolves.toBeString();
+    expectTypeOf(() => scheduler.runAt(new Date(), digest)).returns.resolves.toBeString();
+    expectTypeOf(() => scheduler.runAfter(0, "tasks.nag", { id: "any" })).returns.resolves.toBeString();
+    // @ts-expect-error the id is a number
+    expectTypeOf(() => scheduler.runAfter(0, nag, { id: "1" }));
+    // @ts-expect-error it needs an id
+    expectTypeOf(() => scheduler.runAt(0, nag));
+    // @ts-expect-error it has no input
+    expectTypeOf(() => scheduler.runAfter(0, digest, { id: 1 }));
+  });
+
+  it("takes internal procedures alone", () => {
+    const query = procedure.query.name("a.q").handler(() => 1);
+    // @ts-expect-error a query is for clients
+    expectTypeOf(() => scheduler.runAfter(0, query));
+  });
+});
+
 describe("a workflow of createSvc", () => {
   it("takes functions that handlers share, for wf.db has the schema's types", () => {
     const { workflow, procedure } = createSvc({ schema });

@@ -46,6 +46,20 @@ describe("a scheduled job", () => {
     expect(seen[3]).toEqual({ countedAll: 1, session: null });
   });
 
+  test("takes the procedure instead of its name, which may be that of its place in defineApi", async () => {
+    const before = seen.length;
+    expect((await app.mutate(ann, "jobs.runDefinition", { title: "by definition" })).status).toBe(200);
+    await until(() => seen.length === before + 1);
+    await app.mutate(ann, "jobs.runDefinition", { title: "by place", which: "placed" });
+    await until(() => seen.length === before + 2);
+    expect(seen.splice(before)).toEqual([{ title: "by definition", user: ann.email }, { placed: "by place" }]);
+    const { status, body } = await app.mutate(ann, "jobs.runDefinition", { title: "", which: "unregistered" });
+    expect([status, body.hint]).toEqual([
+      500,
+      expect.stringMatching(/"jobs\.nots" is not an internal procedure registered in defineApi\. .*"jobs\.note"/),
+    ]);
+  });
+
   test("whose arguments .input() refuses is left to newer workers for an hour, then dead at once", async () => {
     const { body } = await app.mutate(ann, "jobs.run", { name: "jobs.wrapped", args: 7 });
     const row = async () => (await jobs(db)).find(({ id }) => id === body.json.id);
@@ -145,7 +159,7 @@ describe("ctx.scheduler", () => {
     }
     const nameless = await app.mutate(ann, "jobs.run", { name: null });
     expect(nameless.body.hint).toMatch(
-      /The second argument is the name of an internal procedure, not the procedure\. .*jobs\.note/,
+      /The second argument is an internal procedure or the name of one\. .*jobs\.note/,
     );
     await expect
       .poll(() => app.logged.join(""))

@@ -18,11 +18,25 @@ const note = procedure.internal
     await context.db.insert(notes).values({ title: input.title, userId: session?.user.id ?? "nobody" });
   });
 
+/** `defineApi` names it by its place. */
+const placed = procedure.internal.input(z.object({ title: z.string() })).handler(({ input }) => {
+  seen.push({ placed: input.title });
+});
+const unregistered = procedure.internal.name("jobs.nots").handler(() => {});
+
 const visible = async (context: { db: { select(): { from(table: typeof notes): PromiseLike<unknown[]> } } }) =>
   (await context.db.select().from(notes)).length;
 
 export const scheduling = {
   note,
+  placed,
+  runDefinition: procedure.mutation
+    .name("jobs.runDefinition")
+    .input(z.object({ title: z.string(), which: z.enum(["placed", "unregistered"]).optional() }))
+    .handler(async ({ context: { scheduler }, input: { title, which } }) => {
+      if (which === "unregistered") return scheduler.runAfter(0, unregistered);
+      return which === "placed" ? scheduler.runAfter(0, placed, { title }) : scheduler.runAt(0, note, { title });
+    }),
   count: procedure.internal.name("jobs.count").handler(async ({ context }) => {
     seen.push({ counted: await visible(context) });
   }),

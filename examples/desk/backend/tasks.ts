@@ -43,7 +43,7 @@ export const remind = procedure.mutation
   .handler(async ({ context: ctx, input }) => {
     const [task] = await ctx.db.select({ id: tasks.id }).from(tasks).where(eq(tasks.id, input.id));
     if (!task) return { job: null };
-    return { job: await ctx.scheduler.runAfter(input.minutes * 60_000, "tasks.nag", { id: task.id }) };
+    return { job: await ctx.scheduler.runAfter(input.minutes * 60_000, nag, { id: task.id }) };
   });
 
 /** Runs as the user who scheduled it: the policies apply, and every window of this user shows the change. */
