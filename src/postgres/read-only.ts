@@ -23,24 +23,32 @@ interface InnerPool {
 /** In milliseconds. Reads during such a phase would otherwise pay for each refused write with new connections. */
 const sweepsEvery = 1_000;
 
-/** Sessions in which every transaction is read only, unless it says otherwise. */
-const closed = new WeakSet<pg.ClientBase>();
+/** Why every transaction of a session is read only, unless it says otherwise: the operator's setting, or a standby. */
+const reasons = ["default_transaction_read_only", "in_hot_standby"] as const;
+type Reason = (typeof reasons)[number];
+
+/** By session, while there is a reason. */
+const closed = new WeakMap<pg.ClientBase, Set<Reason>>();
+const isClosed = (client: pg.ClientBase) => (closed.get(client)?.size ?? 0) > 0;
 
 /** A connection of the pools. The server says the setting with which a session begins before its first statement. */
 export class PoolClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config);
+    const own = new Set<Reason>();
+    closed.set(this, own);
     (this as unknown as Inner).connection.on("parameterStatus", ({ parameterName, parameterValue }) => {
-      if (parameterName !== "default_transaction_read_only") return;
-      if (parameterValue === "on") closed.add(this);
-      else closed.delete(this);
+      const reason = reasons.find((name) => name === parameterName);
+      if (!reason) return;
+      if (parameterValue === "on") own.add(reason);
+      else own.delete(reason);
     });
   }
 }
 
 /**
- * Of a session that began while the database was closed to writes, a refusal also closes the others that did. Otherwise each of
- * them would refuse a write when the database is open again.
+ * Of a session that began while the database was closed to writes or on a standby, a refusal also closes the others that did.
+ * Otherwise each of them would refuse a write when the database is open again, or the address leads to the primary.
  */
 export function closeAfterRefusedWrites(pool: pg.Pool): (client: pg.PoolClient) => void {
   const inner = pool as unknown as InnerPool;
@@ -49,10 +57,10 @@ export function closeAfterRefusedWrites(pool: pg.Pool): (client: pg.PoolClient) 
     (client as unknown as Inner).connection.on("errorMessage", ({ code }: pg.DatabaseError) => {
       if (code !== readOnlyState) return;
       inner._expired.add(client);
-      if (!closed.has(client) || performance.now() - swept < sweepsEvery) return;
+      if (!isClosed(client) || performance.now() - swept < sweepsEvery) return;
       swept = performance.now();
-      for (const one of inner._clients) if (closed.has(one)) inner._expired.add(one);
-      for (const { client: one } of [...inner._idle]) if (closed.has(one)) inner._remove(one);
+      for (const one of inner._clients) if (isClosed(one)) inner._expired.add(one);
+      for (const { client: one } of [...inner._idle]) if (isClosed(one)) inner._remove(one);
     });
   };
 }

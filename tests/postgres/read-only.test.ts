@@ -106,7 +106,7 @@ test("connections that began meanwhile answer 503 once together when the databas
     statementTimeoutMs: 5_000,
     idleInTransactionMs: 5_000,
   };
-  const write = "insert into written values (1)";
+  const write = "select pg_sleep(0.1); insert into written values (1)"; // so that each has its own connection
   await db.sql("create table public.written (n integer)");
   const { pool, close: end } = createPool("system", db.urls.admin, settings, createLog("silent"));
   const all = (text: string) =>

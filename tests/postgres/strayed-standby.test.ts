@@ -1,5 +1,6 @@
 // If this file fails, a standby that follows the server that has failed, and not the one in its place, answers with the
-// rows of that one; or a backup of a standby lacks files. Needs pg_basebackup; skipped without it.
+// rows of that one; or a backup of a standby lacks files; or an address that led to a standby for a moment costs a failed
+// call for each connection. Needs pg_basebackup; skipped without it.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,12 +9,14 @@ import { canMakeStandby, startStandby } from "../../scripts/rehearse/standby.ts"
 import { takeBackup } from "../../src/backup/take.ts";
 import { examineReplicas } from "../../src/cli/doctor-connections.ts";
 import { provision } from "../../src/cluster/open-cluster.ts";
+import { sqlState } from "../../src/postgres/errors.ts";
 import { createPool } from "../../src/postgres/pools.ts";
 import { Replicas } from "../../src/postgres/replicas.ts";
 import { DiskDriver } from "../../src/storage/drivers/disk.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
+import { PostgresProxy } from "../support/postgres-proxy.ts";
 import { until } from "../support/worker.ts";
 
 const tree = await provision({ directory: join(root, ".svc"), env: { SVC_POSTGRES: process.env.SVC_POSTGRES } });
@@ -37,6 +40,32 @@ async function copy(directory: string, name: string) {
   const url = Object.assign(new URL(db.url("request")), { port: String(server.port) }).href;
   return { ...server, url };
 }
+
+test.skipIf(missing)(`connections that an address led to a standby refuse one write together${missing}`, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "svc-strayed-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  chmodSync(directory, 0o711);
+  const standby = await copy(directory, "addressed");
+  const on = (port: number) => Object.assign(new URL(db.urls.admin), { port: String(port) }).href;
+  const address = await PostgresProxy.start(on(standby.port));
+  onTestFinished(() => address.stop());
+  const limits = { waitMs: 5_000, statementTimeoutMs: 60_000, idleInTransactionMs: 5_000 };
+  const { pool, close } = createPool(
+    "system",
+    address.url,
+    { request: 1, system: 4, auth: 1, ...limits },
+    createLog("silent"),
+  );
+  onTestFinished(close);
+  const all = (text: string) =>
+    Promise.all(Array.from({ length: 4 }, () => pool.query(text).then(() => "done", sqlState)));
+  expect(await all("select pg_sleep(0.1)")).toEqual(Array(4).fill("done"));
+  address.retarget(db.urls.admin);
+  const write = "select pg_sleep(0.1); create table if not exists public.written ()";
+  await expect(pool.query(write)).rejects.toMatchObject({ code: "25006" });
+  await db.sql(write);
+  expect(await all(write)).toEqual(Array(4).fill("done"));
+});
 
 test.skipIf(missing)(`a standby that is ahead of the primary answers nobody${missing}`, async () => {
   const directory = mkdtempSync(join(tmpdir(), "svc-strayed-"));
