@@ -8719,7 +8719,8 @@ begin
   update svc_private.webhook_leases l
      set delivery = null, busy_until = clock_timestamp() + asked
    where l.source = ended.source and l.endpoint = ended.endpoint and l.delivery = end_delivery.delivery;
-  return ended.state;
+  return coalesce(ended.state, (select d.state from svc.webhook_deliveries d
+                                 where d.id = end_delivery.delivery and d.attempts = end_delivery.attempt));
 end
 $function$
 execute: svc_system

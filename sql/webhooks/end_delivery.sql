@@ -1,5 +1,6 @@
 -- Records how an attempt to send ended, and ends the lease of its endpoint. Called by src/webhooks/sender.ts. An attempt whose
--- lease has ended, and that another worker has begun anew, changes nothing.
+-- lease has ended, and that another worker has begun anew, changes nothing. Neither does an attempt whose end is stored: the
+-- sender calls again if it lost the answer, and is told the stored state.
 --
 -- Eleven attempts over about a day: after 5 seconds, then four times as long each time, at most 6 hours, each a fifth more or
 -- less. A receiver that answers 410 wants no further attempt; its endpoint is not changed, because only its owner switches it
@@ -41,7 +42,8 @@ begin
   update svc_private.webhook_leases l
      set delivery = null, busy_until = clock_timestamp() + asked
    where l.source = ended.source and l.endpoint = ended.endpoint and l.delivery = end_delivery.delivery;
-  return ended.state;
+  return coalesce(ended.state, (select d.state from svc.webhook_deliveries d
+                                 where d.id = end_delivery.delivery and d.attempts = end_delivery.attempt));
 end
 $$;
 

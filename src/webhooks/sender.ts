@@ -60,8 +60,9 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
   let isWoken = false;
   const closing = new AbortController();
   const { signal } = closing;
-  /** Consecutive failures are logged once. */
+  /** Consecutive failures are logged once: of claims, and of ends. */
   let isAway = false;
+  let isUnstored = false;
 
   async function claim(): Promise<void> {
     while (isWoken && !signal.aborted && sending.size < most) {
@@ -104,6 +105,7 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
       try {
         const text = "select svc_private.end_delivery($1, $2, $3, $4, $5) as state";
         const { rows } = await pool.query<{ state: string | null }>(text, [one.id, one.attempt, status, error, waitMs]);
+        isUnstored = false;
         if (!error) log.info(told, "webhook sent");
         else if (rows[0]?.state === "dead") log.error({ ...told, reason: error }, isDead);
         else log.warn({ ...told, reason: error }, "webhook failed");
@@ -111,6 +113,8 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
       } catch (err) {
         const isOver = signal.aborted || performance.now() - began > lease;
         if (isOver) return log.warn({ ...told, err }, "the end of a delivery could not be stored; it is sent again");
+        if (!isUnstored) log.warn({ ...told, err }, "the end of a delivery could not be stored; trying again");
+        isUnstored = true;
         await sleep(storeAgainAfter, undefined, { signal }).catch(() => {});
       }
     }
