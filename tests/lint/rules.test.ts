@@ -253,21 +253,6 @@ describe("a planted violation is found, and is gone with it", () => {
   });
 });
 
-// The remedy was a statement that a migration may not run: it needs the owner of the extension's types.
-test("the remedy for an extension in public says who may move it, and a migration that follows it has no finding", async () => {
-  const asOwner = (statement: string) => db.sql(`begin; set local role svc_owner; ${statement}; commit`);
-  const found = () => db.sql<Finding>("select * from svc_private.lint_extension_in_public where name = 'btree_gist'");
-  await asOwner("create extension btree_gist schema public");
-  const [finding] = await found();
-  const [, move = "", create = ""] = /^As a superuser: (.+); in a migration: (.+)\.$/.exec(finding?.remedy ?? "") ?? [];
-  await db.sql(move);
-  expect(await found()).toEqual([]);
-  await db.sql("drop extension btree_gist");
-  await asOwner(create);
-  expect(await found()).toEqual([]);
-  await db.sql("drop extension btree_gist");
-});
-
 test("every rule has a planted violation", () => {
   expect([...new Set(planted.map(({ rule }) => rule))].sort()).toEqual(rules.sort());
 });
