@@ -33,6 +33,12 @@ test("changes that the publication leaves out are told, and migrating again publ
       "alter publication svc set table notes (id), posts where (title > 'x'), parts",
       silent("public.notes, public.posts"),
     ],
+    [
+      "alter publication svc drop table posts; alter table posts set unlogged",
+      "public.posts is unlogged: the log has no line for its changes, and pages keep old rows.\n" +
+        "  Set it logged, as svc db lint says, then svc migrate --again; or give its createCrud realtime: false.",
+    ],
+    ["alter table posts set logged", silent("public.posts")],
     ["alter publication svc set (publish_via_partition_root = false)", silent("public.parts")],
     ["alter publication svc set (publish = 'insert')", expect.stringContaining("leaves out kinds of changes")],
     [
@@ -45,7 +51,7 @@ test("changes that the publication leaves out are told, and migrating again publ
     await db.sql(byHand);
     expect(await described()).toEqual(text);
     await again();
-    expect(await described()).toBeNull();
+    if (!byHand.endsWith("unlogged")) expect(await described()).toBeNull();
   }
 });
 
