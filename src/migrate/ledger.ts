@@ -128,13 +128,23 @@ export async function compareLedger(client: pg.Client, folders: Folders): Promis
   const files = await readFiles(folders);
   const pending = (await isQueueCurrent(client)) ? [] : ["platform/queue"];
   const newer = unknownMigrations(ledger, files);
-  for (const { kind, key, whole, text } of files) {
-    const recorded = ledger[kind].get(key);
-    const sum = checksum(text);
-    if (kind === "migrations" ? recorded !== undefined : recorded === sum) continue;
-    (kind === "sql" && ledger.earlier.get(key)?.includes(sum) ? newer : pending).push(whole);
+  for (const file of files) {
+    if (isRecorded(file, ledger)) continue;
+    const isEarlier = file.kind === "sql" && ledger.earlier.get(file.key)?.includes(checksum(file.text));
+    (isEarlier ? newer : pending).push(file.whole);
   }
   return { pending, newer };
+}
+
+/** Whether a migration has been applied, or a file of `sql/` in its present text. */
+export const isRecorded = ({ kind, key, text }: ScopeFile, ledger: Ledger): boolean =>
+  kind === "migrations" ? ledger.migrations.has(key) : ledger.sql.get(key) === checksum(text);
+
+/** Whether a migration applies files of the application. @param folders.again also those of `sql/` that are recorded */
+export async function appliesApplication(client: pg.Client, folders: Folders & { again?: boolean }): Promise<boolean> {
+  const files = await readFiles(folders, ["migrations", "sql"], "application");
+  const ledger = await readLedger(client);
+  return files.some((file) => (folders.again && file.kind === "sql") || !isRecorded(file, ledger));
 }
 
 /** Of files, by `scope/path` as in the ledger. */
@@ -176,6 +186,7 @@ export async function recordApplied(
 
 /** Has watched queries run again when this commits: the log says nothing of the rows of a table that is dropped or made again. */
 export async function tellMigrated(client: pg.Client): Promise<void> {
+  // In one text, which is a transaction where none is open.
   await client.query(`set local role svc_owner; select svc.emit_message('{"migrated":true}'); reset role`);
 }
 

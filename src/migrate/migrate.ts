@@ -12,6 +12,7 @@ import { applyRoles } from "./apply-roles.ts";
 import { type AppliedFile, checkApplication } from "./check-application.ts";
 import { fingerprintsIn, generatedFunctions } from "./generated-functions.ts";
 import {
+  appliesApplication,
   type Checksums,
   checksum,
   compareLedger,
@@ -27,7 +28,7 @@ import {
   scopes,
   tellMigrated,
 } from "./ledger.ts";
-import { MigrationError, migrationFailed } from "./migration-error.ts";
+import { besideApplied, MigrationError, migrationFailed } from "./migration-error.ts";
 import { type MigrationFile, readFolder, refuseTwins } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
 import { checkDeferred, refuseTransactionControl } from "./transaction-control.ts";
@@ -65,8 +66,13 @@ export const migrate = (options: MigrateOptions): Promise<string[]> =>
     for (const { scope } of scopes(options)) {
       const files = await withLocks(client, options, (limit) =>
         new Migration(client, options, limit).run([scope]),
-      ).catch((error) => {
-        throw applied.length > 0 ? besideApplied(error) : error;
+      ).catch(async (error) => {
+        if (applied.length === 0) throw error;
+        await client
+          .query("rollback")
+          .then(() => tellMigrated(client))
+          .catch(() => {}); // a lost connection
+        throw besideApplied(error);
       });
       await client.query("commit");
       applied.push(...files);
@@ -86,14 +92,6 @@ export const rehearseMigration = <T>(options: MigrateOptions, look: (client: pg.
     await withLocks(client, options, (limit) => new Migration(client, options, limit).run(all));
     return look(client);
   });
-
-/** The error when the application's scope fails after the platform's was committed. */
-function besideApplied(error: unknown): unknown {
-  if (error instanceof Error) {
-    error.message += "\n  The platform's files have been applied; the application's have not.";
-  }
-  return error;
-}
 
 class Migration {
   readonly #client: pg.Client;
@@ -222,7 +220,10 @@ class Migration {
     // Recorded last: on a fresh database the first migration creates the ledger.
     const repeated = [...before, ...between, ...after];
     await recordApplied(this.#client, scope, repeated, fresh);
-    if (limit === undefined && repeated.length + fresh.length > 0) await tellMigrated(this.#client);
+    if (limit !== undefined || repeated.length + fresh.length === 0) return;
+    // Once is enough: where the application's files come next, they tell.
+    if (scope === "application" || !(await appliesApplication(this.#client, this.#options)))
+      await tellMigrated(this.#client);
   }
 
   /** Whether a policy file's objects already exist, so that applying it would only lock its table. */

@@ -93,3 +93,11 @@ const otherForm =
 
 const laterFunction =
   "sql/ is applied after the migrations. Create the function in this migration, above its first use. Or delete the migration with its snapshot and generate it again: svc then copies the functions that policies call from sql/.";
+
+/** The error when the application's scope fails after the platform's was committed. */
+export function besideApplied(error: unknown): unknown {
+  if (error instanceof Error) {
+    error.message += "\n  The platform's files have been applied; the application's have not.";
+  }
+  return error;
+}

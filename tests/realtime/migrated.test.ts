@@ -1,6 +1,7 @@
 // If this file fails, a page keeps showing rows of a table that a migration has dropped and made again, or a member of a channel
 // hears more after a migration has changed who may be there.
 import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { pgTable, text } from "drizzle-orm/pg-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -87,6 +88,30 @@ test("a page is told of a migration in every process, and finds the rows of a ta
   await there.wait({ type: "invalidate", queries: [query], xid });
   expect((await ask(other, null)).json).toEqual([{ mark: "new" }]);
   expect(idle.frames).toEqual([]);
+});
+
+test("an update of svc and the application tells once, and one of svc alone tells too", async () => {
+  const socket = await connect(null);
+  await watch(running, socket);
+  await db.sql("update svc_private.applied_sql set checksum = 'earlier' where path = 'search/search_key.sql'");
+  await release(4, "both", true);
+  expect((await update()).map((path) => path.split("/")[0])).toEqual(
+    expect.arrayContaining(["platform", "application"]),
+  );
+  expect(await heard(socket, db)).toEqual([expect.objectContaining({ type: "invalidate" })]);
+  await db.sql("update svc_private.applied_sql set checksum = 'earlier' where path = 'search/search_key.sql'");
+  expect(await update()).toEqual(["platform/sql/search/search_key.sql"]);
+  expect(await heard(socket, db)).toEqual([expect.objectContaining({ type: "invalidate" })]);
+});
+
+test("an update whose application fails tells what svc has changed", async () => {
+  const socket = await connect(null);
+  await watch(running, socket);
+  await db.sql("update svc_private.applied_sql set checksum = 'earlier' where path = 'search/search_key.sql'");
+  await writeFiles(folder, { "migrations/9005_fails.sql": "select 1 / 0" });
+  await expect(update()).rejects.toThrow("division by zero");
+  await rm(join(folder, "migrations/9005_fails.sql"));
+  expect(await heard(socket, db)).toEqual([expect.objectContaining({ type: "invalidate" })]);
 });
 
 test("an update without anything to apply tells nothing", async () => {
