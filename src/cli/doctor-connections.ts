@@ -140,7 +140,7 @@ async function examineReplica(client: pg.Client, name: string, primary: Pick<pg.
   const { rows } = await client.query(
     "select pg_is_in_recovery() as standby, current_setting('hot_standby_feedback')::boolean as feedback, pg_last_wal_replay_lsn() as place",
   );
-  if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is not a standby: it is never used.` }];
+  if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is not a standby now: the primary answers.` }];
   const { rows: compared } = await primary.query(
     "select not pg_is_in_recovery() and pg_current_wal_insert_lsn() < $1 as behind",
     [rows[0].place],

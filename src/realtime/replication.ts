@@ -9,7 +9,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
-import { sqlState } from "../postgres/errors.ts";
+import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { keepAlive } from "../postgres/silence.ts";
 import { type FrameSink, newPlugin, year2000 } from "./change-decoder.ts";
 import { missingRemedy } from "./publication.ts";
@@ -26,6 +26,8 @@ export interface ReaderOptions {
 /** In milliseconds. */
 const firstRetry = 200;
 const longestRetry = 10_000;
+/** While the server is away: it may be back at any moment, and a try costs a connection. */
+const longestAway = 1_000;
 /** A reader that breaks sooner waits longer each time: without its publication each change breaks it, and all pages ask again. */
 const steady = 1_000;
 /**
@@ -71,12 +73,15 @@ export class ChangeReader {
   async #run(): Promise<void> {
     const { log, to } = this.#options;
     const { signal } = this.#stopping;
-    for (let wait = firstRetry; !signal.aborted; wait = Math.min(wait * 2, longestRetry)) {
+    let wait = firstRetry;
+    while (!signal.aborted) {
+      let reason: unknown;
       const reading = new Reading(this.#options);
       try {
         this.#reading = reading;
         await reading.run();
       } catch (error) {
+        reason = error;
         const remedy = sqlState(error) === undefinedObject ? ` (${missingRemedy})` : "";
         if (!signal.aborted) log.warn({ err: error }, `realtime cannot read changes; trying again${remedy}`);
       } finally {
@@ -87,9 +92,14 @@ export class ChangeReader {
         if (performance.now() - reading.liveSince > steady) wait = firstRetry;
       }
       await sleep(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
+      wait = nextWait(wait, reading.liveSince === undefined ? reason : undefined);
     }
   }
 }
+
+/** @param error of a reader that did not begin @returns the wait before the try after the next one, in milliseconds */
+export const nextWait = (wait: number, error: unknown): number =>
+  Math.min(wait * 2, isConnectionLoss(error) ? longestAway : longestRetry);
 
 /** Reads over one connection. */
 class Reading {

@@ -1,12 +1,13 @@
 // If this file fails, pages keep old rows after somebody has changed the publication by hand, or made a table again, and nobody
 // says so.
 import { Writable } from "node:stream";
+import pg from "pg";
 import { pino } from "pino";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { withClient } from "../../src/postgres/with-client.ts";
 import { changeDecoder } from "../../src/realtime/change-decoder.ts";
 import { describePublication } from "../../src/realtime/publication.ts";
-import { ChangeReader } from "../../src/realtime/replication.ts";
+import { ChangeReader, nextWait } from "../../src/realtime/replication.ts";
 import { inDatabase, maintain } from "../support/admin.ts";
 import { database } from "../support/database.ts";
 
@@ -90,6 +91,15 @@ test("a reader whose publication is missing says what to run, and waits longer b
   expect(lines.join("")).toContain(
     "realtime cannot read changes; trying again (Run svc migrate --again; without sql/realtime.sql, first svc codegen.)",
   );
+});
+
+// After a failover that took Patroni 18 seconds, pages were told nothing for 13 seconds more.
+test("a reader whose server is away does not wait longer each time, because the server may be back at any moment", () => {
+  const waits = (error: unknown) =>
+    [...Array(9)].reduce<number[]>((all) => [...all, nextWait(all.at(-1) ?? 200, error)], []);
+  const missing = Object.assign(new pg.DatabaseError("no publication", 0, "error"), { code: "42704" });
+  expect(Math.max(...waits(new Error("Connection terminated unexpectedly")))).toBe(1_000);
+  expect(Math.max(...waits(missing))).toBe(10_000);
 });
 
 test("an old database sends changes of owners' rows, if it logs them whole", async () => {
