@@ -32,3 +32,10 @@ test("a policy of a column that there is not says so", async () => {
   const table = pgTable("notes", columns, (t) => ownerRls(Object(t).ownerId));
   await expect(snapshot({ table })).rejects.toThrow(/ownerRls got no column, but undefined/);
 });
+
+test.each([
+  [{ one: text("body"), two: text("body") }, '"notes" has two columns named "body".'],
+  [{ one: text("__proto__"), two: text("body") }, '"notes" has a column named "__proto__".'],
+])("two columns of one name, or one that JavaScript cannot hold, are refused", async (columns, message) => {
+  await expect(snapshot({ notes: pgTable("notes", columns) })).rejects.toThrow(message);
+});

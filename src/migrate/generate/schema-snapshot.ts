@@ -96,7 +96,7 @@ function refuseOwnRole(name: string, role: PgRole): void {
   });
 }
 
-/** drizzle-kit silently keeps one of two tables with the same name. The same table exported twice is allowed. */
+/** drizzle-kit silently keeps one of two with the same name. The same table exported twice is allowed. */
 function refuseTwins(tables: readonly PgTable[]): void {
   const names = new Set<string>();
   for (const table of new Set(tables)) {
@@ -107,13 +107,30 @@ function refuseTwins(tables: readonly PgTable[]): void {
       });
     }
     names.add(key);
-    const policies = tableConfig(table).policies.map(({ name }) => name);
-    const twin = policies.find((name, index) => policies.indexOf(name) !== index);
-    if (twin === undefined) continue;
-    throw new DefinitionError(`The table "${key}" has two policies named "${twin}".`, {
+    const { columns, policies } = tableConfig(table);
+    const column = twinOf(columns);
+    if (column !== undefined) {
+      throw new DefinitionError(`The table "${key}" has two columns named "${column}".`, {
+        hint: "Give one of them another name.",
+      });
+    }
+    if (columns.some(({ name }) => name === "__proto__")) {
+      throw new DefinitionError(`The table "${key}" has a column named "__proto__".`, {
+        hint: "Rename it: JavaScript cannot keep a value under this name.",
+      });
+    }
+    const policy = twinOf(policies);
+    if (policy === undefined) continue;
+    throw new DefinitionError(`The table "${key}" has two policies named "${policy}".`, {
       hint: "Give yours another name: those of ownerRls and the other helpers are taken.",
     });
   }
+}
+
+/** The first name that stands in the list twice. */
+function twinOf(list: readonly { name: string }[]): string | undefined {
+  const names = list.map(({ name }) => name);
+  return names.find((name, index) => names.indexOf(name) !== index);
 }
 
 function refuseLinked({ policies }: Snapshot): void {
