@@ -1,6 +1,7 @@
 /**
- * Makes calls of several runs in one transaction: what they ask for while two statements are under way becomes the next
- * one. A transaction of its own costs PostgreSQL and Node more than such a call. No call waits for others to come.
+ * Makes calls of several runs in one transaction: what they ask for while two such statements are under way becomes the
+ * next one. A transaction of its own costs PostgreSQL and Node more than such a call. No call waits for others to come,
+ * and one that finds no other under way is made alone.
  * Next hop: `sql/workflows/advance_runs.sql`.
  */
 import type pg from "pg";
@@ -41,6 +42,7 @@ export class RunCalls {
   readonly #pool: pg.Pool;
   #waiting: Waiting[] = [];
   #underWay = 0;
+  #isOneAlone = false;
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
@@ -54,10 +56,21 @@ export class RunCalls {
     const text = JSON.stringify(call);
     // A trace shows the statement of each call.
     if (text.length > largestCall || activeSpan()?.sampled) return alone();
+    if (this.#underWay === 0 && !this.#isOneAlone) return this.#makeOneAlone(alone);
     return new Promise<T>((resolve, fail) => {
       this.#waiting.push({ call: text, alone, give: resolve as Waiting["give"], fail });
       this.#send();
     });
+  }
+
+  /** Others do not wait for it: it may wait for a lock. */
+  async #makeOneAlone<T>(alone: () => Promise<T>): Promise<T> {
+    this.#isOneAlone = true;
+    try {
+      return await alone();
+    } finally {
+      this.#isOneAlone = false;
+    }
   }
 
   #send(): void {
