@@ -40,6 +40,8 @@ export interface PoolSettings {
   idleInTransactionMs: number;
   /** Whether statements inside a span get their own span. (Default: false) */
   traced?: boolean;
+  /** Whether it leads to a standby, whose refusals of writes are no reason to close connections. (Default: false) */
+  standby?: boolean;
 }
 
 export interface Pools {
@@ -116,9 +118,8 @@ export function createPool(
   pool.query = queryKeeping(pool);
   // An idle connection that breaks (a restart, a failover) is replaced on the next use.
   pool.on("error", (error) => log.warn({ pool: name, reason: error.message }, "idle database connection lost"));
-  const closesAfterRefusedWrites = closeAfterRefusedWrites(pool);
+  if (!settings.standby) pool.on("connect", closeAfterRefusedWrites(pool));
   pool.on("connect", (client) => {
-    closesAfterRefusedWrites(client);
     if (name !== "request") serializeQueries(client);
     // Without a listener, an error between two statements of a transaction would end the process. The first error is
     // the reason; "connection terminated" only follows from it.

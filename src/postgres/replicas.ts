@@ -56,7 +56,7 @@ export class Replicas {
     this.#log = log;
     this.#stalest = stalest;
     this.standbys = urls.map((url, index) => ({
-      ...createPool("request", url, settings, log),
+      ...createPool("request", url, { ...settings, standby: true }, log),
       number: index + 1,
       reads: { answered: 0, failed: 0 },
       replayed: -1n,

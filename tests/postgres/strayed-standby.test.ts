@@ -50,16 +50,18 @@ test.skipIf(missing)(`connections that an address led to a standby refuse one wr
   const address = await PostgresProxy.start(on(standby.port));
   onTestFinished(() => address.stop());
   const limits = { waitMs: 5_000, statementTimeoutMs: 60_000, idleInTransactionMs: 5_000 };
-  const { pool, close } = createPool(
-    "system",
-    address.url,
-    { request: 1, system: 4, auth: 1, ...limits },
-    createLog("silent"),
-  );
+  const settings = { request: 1, system: 4, auth: 1, ...limits };
+  const { pool, close } = createPool("system", address.url, settings, createLog("silent"));
   onTestFinished(close);
   const all = (text: string) =>
     Promise.all(Array.from({ length: 4 }, () => pool.query(text).then(() => "done", sqlState)));
   expect(await all("select pg_sleep(0.1)")).toEqual(Array(4).fill("done"));
+  const meant = createPool("system", address.url, { ...settings, system: 1, standby: true }, createLog("silent"));
+  onTestFinished(meant.close);
+  const pid = async () => (await meant.pool.query("select pg_backend_pid() as pid")).rows[0].pid;
+  const before = await pid();
+  await expect(meant.pool.query("create table public.refused ()")).rejects.toMatchObject({ code: "25006" });
+  expect(await pid(), "of a pool that is meant for standbys").toBe(before);
   address.retarget(db.urls.admin);
   const write = "select pg_sleep(0.1); create table if not exists public.written ()";
   await expect(pool.query(write)).rejects.toMatchObject({ code: "25006" });
