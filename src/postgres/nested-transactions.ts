@@ -25,7 +25,8 @@ const levels = new AsyncLocalStorage<Level>();
 export class NestedTransactions {
   readonly #outermost = new Level(this);
 
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  /** @param save sets a savepoint, and ends it when what it runs has ended: the work, and those that the work has begun */
+  async run<T>(work: () => Promise<T>, save: (inside: () => Promise<T>) => Promise<T>): Promise<T> {
     const around = levels.getStore();
     const level = this.#levelOf(around);
     const before = level.last;
@@ -33,8 +34,15 @@ export class NestedTransactions {
     level.last = promise;
     if (before) await before;
     const own = new Level(this, around);
+    const inside = async () => {
+      try {
+        return await work();
+      } finally {
+        while (own.last) await own.last;
+      }
+    };
     try {
-      return await levels.run(own, work);
+      return await levels.run(own, () => save(inside));
     } finally {
       own.isOver = true;
       if (level.last === promise) level.last = undefined;

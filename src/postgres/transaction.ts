@@ -178,7 +178,7 @@ export class RequestTransaction {
   /** Rolls back the writes of `run` if it throws; the transaction continues. @param stays saves the round trip of RELEASE */
   savepoint<T>(run: () => Promise<T>, stays = false): Promise<T> {
     this.#nested ??= new NestedTransactions();
-    return this.#nested.run(() => this.#savepoint(run, stays));
+    return this.#nested.run(run, (inside) => this.#savepoint(inside, stays));
   }
 
   async #savepoint<T>(run: () => Promise<T>, stays: boolean): Promise<T> {

@@ -29,6 +29,23 @@ const handlers: Record<string, (db: Db) => Promise<unknown>> = {
       await nested(inner, "a");
       await Promise.allSettled([nested(db, "fails", 10), nested(inner, "b"), nested(db, "fails too")]);
     }),
+  "inside one that fails before they end": async (db) => {
+    const outer = db.transaction(async (inner) => {
+      await write(inner, "lost");
+      const failing = sleep(5).then(() => Promise.reject(new Error("fails")));
+      await Promise.all([nested(inner, "lost too", 20), nested(inner, "lost as well"), failing]);
+    });
+    await outer.catch(() => {});
+    await nested(db, "a");
+    await nested(db, "b");
+  },
+  "inside one that does not wait for them": async (db) => {
+    await db.transaction(async (inner) => {
+      nested(inner, "a", 10).catch(() => {});
+      nested(inner, "fails").catch(() => {});
+    });
+    await nested(db, "b");
+  },
   "after one that has failed": async (db) => {
     await nested(db, "fails").catch(() => {});
     await nested(db, "a");
