@@ -8,7 +8,8 @@ import type pg from "pg";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { activeSpan } from "../telemetry/span.ts";
 
-interface RecordCall {
+/** A checkpoint. */
+export interface StepCall {
   kind: "step";
   run: string;
   fence: number;
@@ -23,7 +24,7 @@ interface RecordCall {
 /** The first claim of a run, a checkpoint, or the end of a completed run with its job. */
 export type RunCall =
   | { kind: "claim"; run: string }
-  | RecordCall
+  | StepCall
   | { kind: "end"; run: string; fence: number; result: string; job: string; worker: string };
 
 /** With one, all would wait while PostgreSQL does something else or waits for the disk. */
@@ -53,10 +54,10 @@ export class RunCalls {
    * @throws the error of `alone`, or of a connection that broke: then it is not known whether the call has happened
    */
   make<T>(call: RunCall, alone: () => Promise<T>): Promise<T> {
-    const text = JSON.stringify(call);
-    // A trace shows the statement of each call.
-    if (text.length > largestCall || activeSpan()?.sampled) return alone();
+    if (activeSpan()?.sampled) return alone(); // a trace shows the statement of each call
     if (this.#underWay === 0 && !this.#isOneAlone) return this.#makeOneAlone(alone);
+    const text = JSON.stringify(call);
+    if (text.length > largestCall) return alone();
     return new Promise<T>((resolve, fail) => {
       this.#waiting.push({ call: text, alone, give: resolve as Waiting["give"], fail });
       this.#send();

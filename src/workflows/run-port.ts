@@ -29,7 +29,7 @@ import {
   StepInterrupted,
   type WaitAnswer,
 } from "./replay-port.ts";
-import { type RunCall, runCalls } from "./run-calls.ts";
+import { runCalls, type StepCall } from "./run-calls.ts";
 
 /** The run was cancelled, or another worker has it: further results of this worker are ignored. */
 export class RunLostError extends Error {}
@@ -95,7 +95,7 @@ export class RunPort implements ReplayPort {
     const { limits, requestDatabase } = this.#runtime;
     const transaction = new RequestTransaction(this.#pool, this.#identity, "write", limits);
     const began = new Date();
-    const place = { run: this.#runId, fence: this.#fence, place: position, step: name, began };
+    const call = { kind: "step", run: this.#runId, fence: this.#fence, place: position, step: name, began } as const;
     let db: RequestDatabase | undefined;
     const storage = new CallStorage(this.#runtime.storage, transaction, "write");
     const step: RunningStep = {
@@ -117,7 +117,7 @@ export class RunPort implements ReplayPort {
       if (!(await this.#isConnected())) throw explained;
       if (!last(explained)) throw new StepFailure("to be tried again", { cause: explained });
       const failure = runError(explained, name);
-      await this.#record(null, { kind: "step", ...place, result: null, failure: JSON.stringify(failure) });
+      await this.#record(null, { ...call, result: null, failure: JSON.stringify(failure) });
       throw new StepError(failure, explained);
     };
     let done: { result: T; stored: string };
@@ -139,7 +139,7 @@ export class RunPort implements ReplayPort {
       return fail(readableError(error));
     }
     try {
-      await this.#record(transaction, { kind: "step", ...place, result: done.stored, failure: null });
+      await this.#record(transaction, { ...call, result: done.stored, failure: null });
     } catch (error) {
       await transaction.rollback();
       // The commit's outcome is unknown here: the next replay looks for the checkpoint. A transaction that PostgreSQL ended
@@ -157,7 +157,7 @@ export class RunPort implements ReplayPort {
    * In the step's own transaction if it used one: its writes and the checkpoint commit together. Otherwise with the
    * checkpoints of other runs.
    */
-  async #record(transaction: RequestTransaction | null, step: RunCall & { kind: "step" }): Promise<void> {
+  async #record(transaction: RequestTransaction | null, step: StepCall): Promise<void> {
     const values = [step.run, step.fence, step.place, step.step, step.result, step.failure, step.began];
     const alone = () => this.#runtime.systemPool.query({ ...record, values });
     const isUsed = transaction?.isOpen;
