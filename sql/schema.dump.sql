@@ -10404,14 +10404,36 @@ CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 tex
  LANGUAGE sql
  SET search_path TO ''
 AS $function$
-  insert into svc_private.document_conversions (owner_id, sha256, options, result)
-  values (keep_conversion.owner_id, keep_conversion.sha256, keep_conversion.options, keep_conversion.result)
-  on conflict (owner_id, sha256, options) do update
-     set result = excluded.result, used_at = now(), claim = null, claimed_until = null
-  returning id
+  select k.conversion_id from svc_private.keep_conversion(owner_id, sha256, options, result, '[]') k
 $function$
 execute: svc_system
-comment: Caches the result of a conversion, for its owner.
+comment: Caches the result of a conversion for a worker of an earlier version of svc.
+
+-- function svc_private.keep_conversion(text,text,text,json,jsonb): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 text, options text, result json, used jsonb, OUT conversion_id uuid, OUT charged numeric)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  insert into svc_private.document_conversions as c (owner_id, sha256, options, result)
+  values (keep_conversion.owner_id, keep_conversion.sha256, keep_conversion.options, keep_conversion.result)
+  on conflict on constraint document_conversions_owner_id_sha256_options_key do update
+     set result = excluded.result, used_at = now(), claim = null, claimed_until = null
+   where c.result is null
+  returning c.id into conversion_id;
+  if conversion_id is not null then
+    select coalesce(sum(svc_private.settle_credits(u.id, u.amount, null, null)), 0) into charged
+      from jsonb_to_recordset(used) as u (id bigint, amount numeric);
+  else
+    perform svc_private.release_credits(u.id) from jsonb_to_recordset(used) as u (id bigint, amount numeric);
+    conversion_id := svc_private.find_conversion(owner_id, sha256, options);
+    charged := 0;
+  end if;
+end
+$function$
+execute: svc_system
+comment: Caches the result of a conversion for its owner, and charges what it used, unless there is a result already.
 
 -- function svc_private.keep_finished_jobs(jsonb,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_finished_jobs(jobs jsonb, most integer)

@@ -69,9 +69,9 @@ export const speech: Speech = {
         signalFor(call, signal, over),
         call.userId ?? "",
       );
-      const creditsCharged = await reservation.settle(usage);
       const name = `speech.${mediaType === "audio/wav" ? "wav" : "mp3"}`;
       const id = await call.storage.storeBuffer(audio, name, mediaType);
+      const creditsCharged = await reservation.settle(usage);
       return { id, name, size: audio.length, type: mediaType, visibility: "private", creditsCharged, model };
     });
   },

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { extname } from "node:path";
 import type pg from "pg";
+import type { Reservation } from "../ai/credits.ts";
 import type { ConvertedDocument, ConvertOptions } from "../contract/documents.ts";
 
 /** The content of a conversion's checkpoint. */
@@ -56,7 +57,7 @@ export async function claimConversion(
   const claim = await ask<string | null>(pool, "claim_conversion($1, $2, $3, $4)", ownerId, sha256, key, time);
   if (claim === null) return null;
   const renew = () => ask(pool, "renew_claim($1, $2)", claim, time);
-  // While the database is unreachable the claim may expire. Then the file is converted twice, which is harmless.
+  // While the database is unreachable the claim may expire. Then the file is converted twice, and charged once.
   const renewing = setInterval(() => void renew().catch(() => {}), held / 3).unref();
   return {
     async release() {
@@ -67,13 +68,21 @@ export async function claimConversion(
   };
 }
 
-export const keepConversion = (
+/** Stores the result and charges its cost, both or neither; charges nothing when the result was already stored. */
+export async function keepConversion(
   pool: pg.Pool,
   ownerId: string | null,
   sha256: string,
   key: string,
   result: ConvertedDocument,
-) => ask<string>(pool, "keep_conversion($1, $2, $3, $4)", ownerId, sha256, key, JSON.stringify(result));
+  used: { reservation: Pick<Reservation, "id">; amount: number }[],
+): Promise<KeptConversion> {
+  const text = `select conversion_id as "conversionId", charged::float8 as "creditsCharged"
+    from svc_private.keep_conversion($1, $2, $3, $4, $5)`;
+  const charges = used.map(({ reservation: { id }, amount }) => ({ id, amount }));
+  const { rows } = await pool.query(text, [ownerId, sha256, key, JSON.stringify(result), JSON.stringify(charges)]);
+  return rows[0];
+}
 
 /** @returns null when it was removed after a month without use */
 export async function readConversion(

@@ -8,10 +8,12 @@ import { buffer } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { z } from "zod";
+import type { Reservation } from "../ai/credits.ts";
 import type { AiServices } from "../ai/services.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import { type ConvertOptions, type ConvertStoredInput, providers } from "../contract/documents.ts";
 import { boolean, checkCallOptions, oneOf } from "../kit/options.ts";
+import { SvcError } from "../kit/svc-error.ts";
 import type { Fallback, TransactionLimits } from "../postgres/access.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -55,6 +57,12 @@ const optionsSchema = z.strictObject({
     .optional(),
 } satisfies Record<keyof ConvertStoredInput, z.ZodType>);
 
+/** What a provider that answered is paid. */
+interface Used {
+  reservation: Reservation;
+  amount: number;
+}
+
 /**
  * @param signal aborts the conversion: it rejects with the signal's reason, and nothing is stored
  * @throws SvcError BAD_REQUEST, NOT_FOUND for files that the user may not read, and the errors of `convertDocument`
@@ -76,11 +84,17 @@ export async function convertStored(
       await wait(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
       continue;
     }
+    const used: Used[] = [];
     try {
-      const credits = creditsOf(runtime, ownerId, cap);
+      const credits = creditsOf(runtime, ownerId, cap, used);
       const document = await convertDocument(bytes, options, { ...runtime.documents, credits, limits: { signal } });
-      const conversionId = await keepConversion(runtime.systemPool, ownerId, sha256, key, document);
-      return { conversionId, creditsCharged: document.creditsCharged };
+      return await keepConversion(runtime.systemPool, ownerId, sha256, key, document, used);
+    } catch (error) {
+      // A refusal ends the conversion, and providers have answered with what is not readable. After other errors it is repeated.
+      const isEnd = error instanceof SvcError;
+      for (const { reservation, amount } of used)
+        await (isEnd ? reservation.settleAmount(amount) : reservation.release());
+      throw error;
     } finally {
       await claim.release();
     }
@@ -128,13 +142,18 @@ async function look(
   }
 }
 
-/** The credits of the run's user, in the form that conversions need. */
-function creditsOf({ ai, documents }: ConversionRuntime, userId: string | null, cap = documents.defaultCap): Credits {
+/** The credits of the run's user. They are charged when the conversion ends, and `used` has what they are charged for. */
+function creditsOf(
+  { ai, documents }: ConversionRuntime,
+  userId: string | null,
+  cap = documents.defaultCap,
+  used: Used[],
+): Credits {
   return {
     async reserve(amount) {
       const request = { userId, operation: "document.convert", model: "hosted", estimate: { credits: amount }, cap };
-      const { settleAmount, release } = await ai.credits.reserve(request);
-      return { settle: settleAmount, release };
+      const reservation = await ai.credits.reserve(request);
+      return { settle: async (amount) => used.push({ reservation, amount }), release: reservation.release };
     },
   };
 }

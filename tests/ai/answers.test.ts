@@ -1,4 +1,5 @@
-// If this file fails, a cut answer looks complete, a call costs too little, or one transcription is charged twice.
+// If this file fails, a cut answer looks complete, a call costs too little, or one transcription is charged twice, or speech that
+// nobody gets is charged.
 import { readdirSync, readlinkSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -126,6 +127,22 @@ test("a transcription that two workers make at the same time is charged once", a
   expect((await svc.query(ann, "ai.transcription", { id })).body.json.status).toBe("completed");
   expect((await ledger(ann)).map(({ state }) => state).toSorted()).toEqual(["released", "settled"]);
   await Promise.all(all.map((worker) => worker.stop()));
+});
+
+test("speech whose audio could not be stored is not charged", async () => {
+  const admin = await db.connect("admin");
+  await admin.query(`
+    create function public.refuse_object() returns trigger language plpgsql as $$
+    begin
+      raise exception 'not this time';
+    end $$;
+    create trigger refuse_object before insert on svc.storage_objects for each row execute function public.refuse_object()`);
+  try {
+    expect((await svc.mutate(ann, "ai.speak", { text: "hello" })).status).toBe(500);
+    expect((await ledger(ann)).map(({ state }) => state)).toEqual(["released"]);
+  } finally {
+    await admin.query("drop function public.refuse_object() cascade");
+  }
 });
 
 /** Paths of the files that this process has open. */

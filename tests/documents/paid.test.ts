@@ -1,4 +1,5 @@
 // If this file fails, a run's conversion is not charged, or a provider is called that is not allowed or too expensive.
+import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
@@ -120,6 +121,54 @@ test("one that waits for a conversion that fails tries for itself, and what died
     "update svc_private.document_conversions set result = null, claim = gen_random_uuid(), claimed_until = now()",
   );
   expect(await runWith(input)).toMatchObject({ status: "completed", result: { creditsCharged: 7 } });
+});
+
+const states = () =>
+  db.sql<{ state: string }>("select state from svc.ai_ledger where user_id = $1 order by id", [ann.id]);
+
+test("a result that could not be stored is paid for at the next attempt only", async () => {
+  const before = (await states()).length;
+  const admin = await db.connect("admin");
+  await admin.query(`
+    create sequence public.refused;
+    grant usage on sequence public.refused to public;
+    create function public.refuse_once() returns trigger language plpgsql as $$
+    begin
+      if new.result is not null and nextval('public.refused') = 1 then raise exception 'not this time'; end if;
+      return new;
+    end $$;
+    create trigger refuse_once before insert or update on svc_private.document_conversions
+      for each row execute function public.refuse_once()`);
+  expect(await runWith({ paidFallback: true, maxServiceCredits: 7.5 })).toMatchObject({
+    status: "completed",
+    result: { creditsCharged: 7 },
+  });
+  expect((await states()).slice(before).map(({ state }) => state)).toEqual(["released", "settled"]);
+});
+
+test("of two that convert the same after a claim has expired one pays", async () => {
+  const before = (await states()).length;
+  const waiting: ServerResponse[] = [];
+  provider.fault = (response) => waiting.push(response) > 0;
+  const input = { paidFallback: true, maxServiceCredits: 8.5 };
+  const first = runWith(input);
+  await expect.poll(() => waiting.length).toBe(1);
+  // As when its process has lost the database for a time.
+  await db.sql("update svc_private.document_conversions set claimed_until = '-infinity' where result is null");
+  const second = runWith(input);
+  await expect.poll(() => waiting.length).toBe(2);
+  for (const response of waiting) {
+    const choices = [{ message: { content: "Read." }, finish_reason: "stop" }];
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ choices }));
+  }
+  const charged = (await Promise.all([first, second])).map(({ result }) => result.creditsCharged);
+  expect(charged.toSorted()).toEqual([0, 7]);
+  expect(
+    (await states())
+      .slice(before)
+      .map(({ state }) => state)
+      .toSorted(),
+  ).toEqual(["released", "settled"]);
 });
 
 test("without leave to pay, and above the cap, nobody is asked", async () => {
