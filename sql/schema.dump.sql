@@ -9815,7 +9815,7 @@ begin
   for each in
     with gone as (delete from svc_private.search_waiting returning table_id, row_id),
          waiting as (select g.table_id, array_agg(distinct g.row_id) as row_ids from gone g group by 1)
-    select t.id, t.name, t.definition ->> 'id' as key, a.atttypid::regtype as type, w.row_ids
+    select t.id, t.name, t.definition ->> 'id' as key, a.atttypid as type, w.row_ids
       from waiting w
       join svc_private.search_tables t on t.id = w.table_id
       -- By name: after pg_restore the table has another number than t.relation.
@@ -9823,8 +9823,9 @@ begin
      order by 1
   loop
     perform svc_private.remove_documents(each.id, each.row_ids);
-    open rows for execute format('select %s from %s as t where t.%I = any ($1::%s[])',
-      svc_private.search_columns(each.id), each.name, each.key, each.type) using each.row_ids;
+    -- -1, because null would be char(1) for char(n).
+    open rows for execute format('select %s from %s as t where t.%I %s any ($1::%s[])', svc_private.search_columns(each.id),
+      each.name, each.key, svc_private.equality(each.type), format_type(each.type, -1)) using each.row_ids;
     perform svc_private.index_source(each.id, rows);
     rows := null;
   end loop;
@@ -10357,16 +10358,18 @@ CREATE OR REPLACE FUNCTION svc_private.is_owned_by(webhook text, source text, en
 AS $function$
 declare
   condition text;
-  owner_column text;
+  comparison text;
   owned boolean;
 begin
-  select w.declared #>> '{endpoints,owner}' into owner_column
-    from svc_private.list_webhooks() w where w.name = is_owned_by.webhook limit 1;
+  select format('e.%I %s $2::%s', a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1)) into comparison
+    from svc_private.list_webhooks() w
+    join pg_catalog.pg_attribute a on a.attrelid = to_regclass(source) and a.attname = w.declared #>> '{endpoints,owner}'
+   where w.name = is_owned_by.webhook limit 1;
   select k.condition into condition from svc_private.endpoint_key(to_regclass(source)) k;
-  if condition is null then
+  if condition is null or comparison is null then
     return false; -- the table has become another one
   end if;
-  execute format('select e.%I::text = $2 from %s as e where %s', owner_column, source, condition) into owned using endpoint, owner;
+  execute format('select %s from %s as e where %s', comparison, source, condition) into owned using endpoint, owner;
   return coalesce(owned, false);
 exception when undefined_column or undefined_table or datatype_mismatch or data_exception or null_value_not_allowed then
   return false;
@@ -15053,7 +15056,7 @@ comment: Creates or moves the only job of a run.
 CREATE OR REPLACE FUNCTION svc_private.webhook_body(declared jsonb)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE
+ STABLE
  SET search_path TO ''
 AS $function$
   select format($body$
@@ -15110,7 +15113,7 @@ comment: The WHEN clause of a webhook's trigger.
 CREATE OR REPLACE FUNCTION svc_private.webhook_statement(declared jsonb, changed text, operation text)
  RETURNS text
  LANGUAGE sql
- IMMUTABLE
+ STABLE
  SET search_path TO ''
 AS $function$
   select format(
@@ -15126,7 +15129,12 @@ AS $function$
        from jsonb_array_elements_text(declared -> 'key') with ordinality as k (name, place)),
     declared ->> 'data',
     case when e.endpoints is not null then
-      format(' join %s as e on e.%I = t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', declared ->> 'owner')
+      format(' join %s as e on e.%I %s t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', (
+        -- Columns of two types, such as integer and bigint, have an operator of PostgreSQL, or none.
+        select case when count(distinct a.atttypid) = 1 then svc_private.equality(min(a.atttypid)) else '=' end
+          from pg_catalog.pg_attribute a
+         where (a.attrelid, a.attname) in ((to_regclass(e.endpoints ->> 'table'), e.endpoints ->> 'owner'),
+                                           (to_regclass(declared ->> 'table'), declared ->> 'owner'))), declared ->> 'owner')
       || case when e.endpoints ? 'events' then format(' and %L = any (e.%I)', declared ->> 'name', e.endpoints ->> 'events')
               else '' end
     end,

@@ -1,7 +1,7 @@
 -- The operator by which values of a type are equal, for SQL of functions without a search path: that of a type of an extension,
 -- such as ltree, is in the schema of the extension. Without it an index over citext would not be used either. Part of
--- svc_private.history_target(), svc_private.endpoint_key(), svc_private.webhook_condition(), svc_private.key_condition() and
--- svc_private.studio_keys().
+-- svc_private.history_target(), svc_private.endpoint_key(), svc_private.webhook_condition(), svc_private.webhook_statement(),
+-- svc_private.is_owned_by(), svc_private.index_rows_together(), svc_private.key_condition() and svc_private.studio_keys().
 
 create or replace function svc_private.equality(type oid)
 returns text

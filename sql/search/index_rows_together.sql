@@ -23,7 +23,7 @@ begin
   for each in
     with gone as (delete from svc_private.search_waiting returning table_id, row_id),
          waiting as (select g.table_id, array_agg(distinct g.row_id) as row_ids from gone g group by 1)
-    select t.id, t.name, t.definition ->> 'id' as key, a.atttypid::regtype as type, w.row_ids
+    select t.id, t.name, t.definition ->> 'id' as key, a.atttypid as type, w.row_ids
       from waiting w
       join svc_private.search_tables t on t.id = w.table_id
       -- By name: after pg_restore the table has another number than t.relation.
@@ -31,8 +31,9 @@ begin
      order by 1
   loop
     perform svc_private.remove_documents(each.id, each.row_ids);
-    open rows for execute format('select %s from %s as t where t.%I = any ($1::%s[])',
-      svc_private.search_columns(each.id), each.name, each.key, each.type) using each.row_ids;
+    -- -1, because null would be char(1) for char(n).
+    open rows for execute format('select %s from %s as t where t.%I %s any ($1::%s[])', svc_private.search_columns(each.id),
+      each.name, each.key, svc_private.equality(each.type), format_type(each.type, -1)) using each.row_ids;
     perform svc_private.index_source(each.id, rows);
     rows := null;
   end loop;

@@ -6,7 +6,7 @@ returns boolean
 language plpgsql
 stable
 set search_path = ''
-set timezone = 'UTC'  -- as in the triggers that write deliveries: owners are compared as texts
+set timezone = 'UTC'  -- as in the triggers that write deliveries, which have owners as texts
 set datestyle = 'ISO'
 set intervalstyle = 'postgres'
 set bytea_output = 'hex'
@@ -15,16 +15,18 @@ set quote_all_identifiers = off
 as $$
 declare
   condition text;
-  owner_column text;
+  comparison text;
   owned boolean;
 begin
-  select w.declared #>> '{endpoints,owner}' into owner_column
-    from svc_private.list_webhooks() w where w.name = is_owned_by.webhook limit 1;
+  select format('e.%I %s $2::%s', a.attname, svc_private.equality(a.atttypid), format_type(a.atttypid, -1)) into comparison
+    from svc_private.list_webhooks() w
+    join pg_catalog.pg_attribute a on a.attrelid = to_regclass(source) and a.attname = w.declared #>> '{endpoints,owner}'
+   where w.name = is_owned_by.webhook limit 1;
   select k.condition into condition from svc_private.endpoint_key(to_regclass(source)) k;
-  if condition is null then
+  if condition is null or comparison is null then
     return false; -- the table has become another one
   end if;
-  execute format('select e.%I::text = $2 from %s as e where %s', owner_column, source, condition) into owned using endpoint, owner;
+  execute format('select %s from %s as e where %s', comparison, source, condition) into owned using endpoint, owner;
   return coalesce(owned, false);
 exception when undefined_column or undefined_table or datatype_mismatch or data_exception or null_value_not_allowed then
   return false;

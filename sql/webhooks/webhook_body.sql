@@ -34,7 +34,7 @@ $$;
 create or replace function svc_private.webhook_body(declared jsonb)
 returns text
 language sql
-immutable
+stable
 set search_path = ''
 as $$
   select format($body$

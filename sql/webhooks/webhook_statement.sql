@@ -9,7 +9,7 @@ drop function if exists svc_private.webhook_statement(jsonb);  -- that of earlie
 create or replace function svc_private.webhook_statement(declared jsonb, changed text, operation text)
 returns text
 language sql
-immutable
+stable
 set search_path = ''
 as $$
   select format(
@@ -25,7 +25,12 @@ as $$
        from jsonb_array_elements_text(declared -> 'key') with ordinality as k (name, place)),
     declared ->> 'data',
     case when e.endpoints is not null then
-      format(' join %s as e on e.%I = t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', declared ->> 'owner')
+      format(' join %s as e on e.%I %s t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', (
+        -- Columns of two types, such as integer and bigint, have an operator of PostgreSQL, or none.
+        select case when count(distinct a.atttypid) = 1 then svc_private.equality(min(a.atttypid)) else '=' end
+          from pg_catalog.pg_attribute a
+         where (a.attrelid, a.attname) in ((to_regclass(e.endpoints ->> 'table'), e.endpoints ->> 'owner'),
+                                           (to_regclass(declared ->> 'table'), declared ->> 'owner'))), declared ->> 'owner')
       || case when e.endpoints ? 'events' then format(' and %L = any (e.%I)', declared ->> 'name', e.endpoints ->> 'events')
               else '' end
     end,

@@ -150,6 +150,30 @@ test("a filter compares a type of an extension as the type does", async ({ skip 
   expect(sent).toEqual([{ row_key: '"public"."berths" [1]' }]);
 });
 
+test("an owner of a type of an extension is compared as the type does", async ({ skip }) => {
+  const created = await db.sql("create extension if not exists citext schema extensions").catch((error) => {
+    if (error.code !== "0A000" && error.code !== "58P01") throw error; // a server without contrib
+  });
+  skip(!created, "this server has no citext");
+  await db.sql(`create table moles (id integer primary key, team extensions.citext);
+    create table listeners (id integer primary key, team extensions.citext, url text, secret text, enabled boolean);
+    alter table moles owner to svc_owner; alter table listeners owner to svc_owner;
+    insert into listeners values (1, 'Crew', 'https://example.com', '', true), (2, 'Others', 'https://example.com', '', true)`);
+  const moles = pgTable("moles", { id: integer("id").primaryKey(), team: text("team") });
+  const listeners = pgTable("listeners", {
+    ...{ id: integer("id").primaryKey(), team: text("team"), url: text("url"), secret: text("secret") },
+    enabled: boolean("enabled"),
+  });
+  const to = { endpoints: listeners, owner: "team" } as const;
+  await declare({ mole: webhook({ ...rest, on: moles, name: "mole", to }) });
+  await db.sql("insert into moles values (1, 'crew')");
+  const noted = () => db.sql("select endpoint, state from svc.webhook_deliveries where webhook = 'mole'");
+  expect(await noted()).toEqual([{ endpoint: "1", state: "pending" }]);
+  await db.sql("update listeners set team = 'CREW'; select svc_private.claim_deliveries(10, '1 minute')");
+  expect(await noted()).toEqual([{ endpoint: "1", state: "pending" }]);
+  await declare();
+});
+
 test("an owner of two types, or an endpoint without its table, is refused before any row is written", async () => {
   const strangers = pgTable("strangers", {
     id: integer("id").primaryKey(),
