@@ -56,6 +56,7 @@ export function procedureEndpoint(
 ): (request: IncomingMessage, response: ServerResponse, named?: string) => Promise<void> {
   const { authenticate, requests, runtime } = transport;
   return async (request, response, named) => {
+    exchangeOf(response).operation = named ?? `/api/${kind}`; // until the body names it
     const found = authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
     exchangeOf(response).session = session;

@@ -65,3 +65,15 @@ test("a body that is no object is refused with what is to be sent", async () => 
   const { status, body } = await svc.post("/api/query/paths.ask", [1]);
   expect([status, body.code, body.error]).toEqual([400, "VALIDATION_FAILED", 'Send { "args": … }.']);
 });
+
+test("the log names the operation of a call that ends before its body is read, as all do while the database is away", async () => {
+  const operationOf = async (path: string) => {
+    const headers = { "x-request-id": crypto.randomUUID(), "idempotency-key": "1" }; // without a session
+    expect((await svc.fetch(path, { method: "POST", headers })).status).toBe(401);
+    const line = () => svc.logged.find((text) => text.includes(headers["x-request-id"]));
+    await expect.poll(line).toBeDefined();
+    return JSON.parse(line() ?? "").operation;
+  };
+  expect(await operationOf("/api/mutation/paths.tell")).toBe("paths.tell");
+  expect(await operationOf("/api/mutation")).toBe("/api/mutation");
+});
