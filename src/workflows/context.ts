@@ -21,7 +21,7 @@ import { isUuid } from "../kit/uuid.ts";
 import { type Access, requireWrite } from "../postgres/access.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
-import { encodeValue } from "./encoding.ts";
+import { encodeValue, isName, nameRule } from "./encoding.ts";
 import { readRun, readTimeline, type StoredRun } from "./records.ts";
 
 export interface CallWorkflowsOptions {
@@ -51,8 +51,8 @@ export class CallWorkflows implements ContextWorkflows {
       if (name === undefined) throw this.#misuse("start takes a workflow or the name of one as its first argument.");
       const definition = this.#find(name);
       const { idempotencyKey = null } = options;
-      if (idempotencyKey !== null && (typeof idempotencyKey !== "string" || !/^.{1,200}$/s.test(idempotencyKey))) {
-        throw this.#misuse("idempotencyKey must be a text of 1 to 200 characters.");
+      if (idempotencyKey !== null && !isName(idempotencyKey)) {
+        throw new SvcError("BAD_REQUEST", `An idempotencyKey needs a text ${nameRule}`);
       }
       const start = this.#options.system ? "svc_private.start_system_workflow" : "svc.start_workflow";
       const values = [
@@ -97,9 +97,7 @@ export class CallWorkflows implements ContextWorkflows {
 
   // The wait tells an event from its timeout, which is null.
   signal(id: string, event: string, payload: unknown = true): Promise<void> {
-    if (typeof event !== "string" || !/^.{1,200}$/s.test(event)) {
-      return Promise.reject(new SvcError("BAD_REQUEST", "An event needs a name of 1 to 200 characters."));
-    }
+    if (!isName(event)) return Promise.reject(new SvcError("BAD_REQUEST", `An event needs a name ${nameRule}`));
     return this.#steer("signal", id, () => [event, encoded("The payload", payload)]);
   }
 

@@ -3,12 +3,17 @@
  * bigints, sets and the like are restored.
  */
 import { serializer, toParts } from "../kit/rich-values.ts";
-import { isStorableJson } from "../kit/storable-text.ts";
+import { isStorableJson, isStorableText } from "../kit/storable-text.ts";
 
 /** In bytes: steps and events store facts, not documents. */
 const largestValue = 1_048_576;
 /** In characters of JSON, of all checkpoints of a run: a worker that takes it up reads them at once (largestRow). */
 const largestRun = 64 * 1_048_576;
+
+/** Of steps, events and idempotency keys: what PostgreSQL stores otherwise is not what a replay or a signal compares it with. */
+export const isName = (value: unknown): value is string => isStorableText(value) && value !== "" && value.length <= 200;
+
+export const nameRule = "of 1 to 200 characters, without NUL and without halves of surrogate pairs.";
 
 /** @param size of the run's checkpoints @throws TypeError when it is too large */
 export function checkRunSize(what: string, size: number): void {

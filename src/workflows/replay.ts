@@ -15,7 +15,7 @@ import type { WorkflowContext, WorkflowServices } from "../contract/workflow.ts"
 import { PendingWork } from "../jobs/pending-work.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
 import { readableError } from "../kit/storable-text.ts";
-import { decodeValue } from "./encoding.ts";
+import { decodeValue, isName, nameRule } from "./encoding.ts";
 import { checked, isFinal, NonDeterministicError, requireFunctions, StepError, WorkflowMistake } from "./failure.ts";
 import {
   type Enter,
@@ -202,8 +202,8 @@ class Replay implements WorkflowContext {
         `${called} inside the step "${place.step.name}". Call it in the handler, after the step.`,
       );
     }
-    if (kind !== "parallel" && (typeof name !== "string" || name === "" || name.length > 200)) {
-      throw new WorkflowMistake("A step or event needs a name of 1 to 200 characters.");
+    if (kind !== "parallel" && !isName(name)) {
+      throw new WorkflowMistake(`A step or event needs a name ${nameRule}`);
     }
     const position = `${place.branch.prefix}${place.branch.next++}`;
     const before = this.#recorded.get(position);

@@ -1,7 +1,7 @@
 // If this file fails, an error whose text PostgreSQL cannot store, such as one that quotes the answer of another
 // service, stops every job of its worker, or a workflow repeats a step for ever.
 import pino from "pino";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { SvcError, workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
@@ -47,6 +47,9 @@ const noHint = workflow("text.noHint", {
 });
 const result = workflow("text.result", { handler: async () => garbage });
 const stepResult = workflow("text.stepResult", { handler: (wf) => wf.step("call", () => ({ text: garbage })) });
+let name = "";
+const stepName = workflow("text.stepName", { handler: (wf) => wf.step(name, () => 1) });
+const eventName = workflow("text.eventName", { handler: (wf) => wf.waitForEvent(name, "1 day") });
 
 const broken = procedure.internal.name("text.broken").handler(() => {
   throw new Error(garbage);
@@ -54,13 +57,16 @@ const broken = procedure.internal.name("text.broken").handler(() => {
 const schedule = procedure.mutation
   .name("text.schedule")
   .handler(async ({ context }) => ({ id: await context.scheduler.runAfter(0, "text.broken") }));
+const startKeyed = procedure.mutation
+  .name("text.startKeyed")
+  .handler(({ context, input }) => context.workflows.start("text.result", {}, input as object));
 const start = procedure.mutation
   .name("text.start")
   .handler(({ context, input }) => context.workflows.start((input as { name: string }).name, {}));
 
 const db = database();
-const workflows = { failing, refused, thrown, noText, noHint, result, stepResult };
-const api = apiWith({ procedures: { broken, schedule, start }, workflows });
+const workflows = { failing, refused, thrown, noText, noHint, result, stepResult, stepName, eventName };
+const api = apiWith({ procedures: { broken, schedule, start, startKeyed }, workflows });
 const startWorker = workers(db, api);
 const app = service(db, api);
 const lines: string[] = [];
@@ -107,6 +113,23 @@ test("what is thrown and is no text ends the run, and the step is not repeated f
 test.each(["text.result", "text.stepResult"])("a result that cannot be stored fails the run: %s", async (name) => {
   const { error } = await finished(name);
   expect(error).toMatchObject({ code: "INTERNAL", hint: expect.stringContaining("NUL") });
+});
+
+describe.each(["\u0000", "\ud83d"])("a name that cannot be stored, %j,", (odd) => {
+  test.each(["text.stepName", "text.eventName"])("fails the run: %s", async (workflow) => {
+    name = `a${odd}`;
+    const hint =
+      "A step or event needs a name of 1 to 200 characters, without NUL and without halves of surrogate pairs.";
+    expect((await finished(workflow)).error).toMatchObject({ code: "INTERNAL", hint });
+  });
+
+  test("is refused for an event that is sent, and as an idempotency key", async () => {
+    const { id } = (await app.mutate(ann, "text.start", { name: "text.result" })).body.json;
+    const sent = await app.mutate(ann, "workflows.signal", { id, event: `a${odd}` });
+    expect(sent).toMatchObject({ status: 400, body: { error: expect.stringContaining("An event needs a name") } });
+    const started = await app.mutate(ann, "text.startKeyed", { idempotencyKey: `a${odd}` });
+    expect(started).toMatchObject({ status: 400, body: { error: expect.stringContaining("idempotencyKey needs") } });
+  });
 });
 
 test("a job keeps its error, and its worker keeps its other jobs", async () => {

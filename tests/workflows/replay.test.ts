@@ -170,7 +170,10 @@ describe("a mistake in a call of wf is told in the error of the run, which is no
     ["nested", 'wf.sleep was called inside the step "nested". Call it in the handler, after the step.'],
     ["no function", 'wf.step takes a function, as in wf.step("mail", () => …).'],
     ["outside", "wf.db is only available inside a step:"],
-    ["nameless", "A step or event needs a name of 1 to 200 characters."],
+    [
+      "nameless",
+      "A step or event needs a name of 1 to 200 characters, without NUL and without halves of surrogate pairs.",
+    ],
     ["moons", '"3 moons" is not a duration of at most ten years.'],
     ["file", 'The result of the step "file" holds a file.'],
     ["result", "The workflow's result holds a file."],
