@@ -9,7 +9,7 @@ import { type UseMutationResult, useQueryClient, useMutation as useTanStackMutat
 import { type OptimisticCache, OptimisticChange } from "./cache.ts";
 import { useSvcClient } from "./client-context.ts";
 import { resourceOf } from "./query-key.ts";
-import { useAuthState } from "./use-auth.ts";
+import { useCaller } from "./use-auth.ts";
 
 export interface UseMutationOptions<M extends Mutation> {
   /** Changes cached results at once; undone if the mutation fails. */
@@ -49,7 +49,7 @@ export function useMutation<M extends Mutation>(
 ): UseMutationResult<OutputOf<M>, Error, Variables<M>, OptimisticChange | undefined> {
   const client = useSvcClient();
   const queries = useQueryClient();
-  const user = useAuthState().user?.id ?? null;
+  const user = useCaller();
   const { optimistic, retries, invalidates, onSuccess, onError } = options;
 
   return useTanStackMutation<OutputOf<M>, Error, Variables<M>, OptimisticChange | undefined>({
