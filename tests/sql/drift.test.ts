@@ -252,17 +252,18 @@ test("what somebody gave to a role is not expected, although the empty database 
   ]);
 });
 
-const scratches = async () =>
-  (await db.sql("select datname::text as name from pg_database where datname like 'svc\\_scratch%'")).map(
-    ({ name }) => name,
-  );
+/** Those of this process: other test files have theirs for a moment. */
+const scratches = async () => {
+  const text = `select datname::text as name from pg_database where starts_with(datname, 'svc_scratch_${process.pid}_')`;
+  return (await db.sql(text)).map(({ name }) => name);
+};
 
 test("no database is left when the real one cannot be read", async () => {
   const others = await scratches();
   const files = { adminUrl: scratch.url("admin"), platform: root, application: fixture, scratchUrl: null };
   await expect(findDrift(files)).rejects.toThrow("svc_private");
   await sleep(500); // one that was being created is there by now
-  expect((await scratches()).filter((name) => !others.includes(name))).toEqual([]);
+  expect(await scratches()).toEqual(others);
 });
 
 test("a temporary database is dropped although the server ends idle sessions", async () => {
@@ -280,7 +281,7 @@ test("a temporary database is dropped although the server ends idle sessions", a
 
 test("the command says what differs and how to mend it, which `svc migrate --again` does", async () => {
   await db.sql("alter policy all_auth on auth.account using (false)");
-  const others = await scratches(); // of a run that was killed
+  const others = await scratches(); // of a run that was killed and had the same process id
   const { code, out, error } = await svcHere(db, fixture, ["db", "drift"]);
   expect([code, out, error]).toEqual([
     1,
@@ -291,8 +292,7 @@ test("the command says what differs and how to mend it, which `svc migrate --aga
 `,
     expect.stringMatching(/^0 missing, 0 unexpected, 1 changed\.$/m),
   ]);
-  // Other test files have theirs for a moment.
-  await expect.poll(async () => (await scratches()).filter((name) => !others.includes(name))).toEqual([]);
+  expect(await scratches()).toEqual(others);
 
   expect((await svcHere(db, fixture, ["migrate", "--again"])).code).toBe(0);
   const clean = await svcHere(db, fixture, ["db", "drift", "--json"]);
