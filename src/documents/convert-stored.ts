@@ -92,8 +92,10 @@ export async function convertStored(
     } catch (error) {
       // A refusal ends the conversion, and providers have answered with what is not readable. After other errors it is repeated.
       const isEnd = error instanceof SvcError;
-      for (const { reservation, amount } of used)
-        await (isEnd ? reservation.settleAmount(amount) : reservation.release());
+      for (const { reservation, amount } of used) {
+        const ending: Promise<unknown> = isEnd ? reservation.settleAmount(amount) : reservation.release();
+        await ending.catch(() => {}); // without the database: the reservation expires
+      }
       throw error;
     } finally {
       await claim.release();
