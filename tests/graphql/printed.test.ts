@@ -20,7 +20,7 @@ test("a process prints nothing of what a client asked, also not in development",
     silent: true,
     env: { ...env, NODE_ENV: "development" },
   });
-  const printed = Promise.all([child.stdout, child.stderr].map((stream) => text(stream ?? [])));
+  const printed = Promise.all([child.stdout, child.stderr].map((stream) => stream && text(stream)));
   try {
     const [url] = await once(child, "message");
     const ask = async (query: string, c?: string) => {
