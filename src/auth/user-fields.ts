@@ -40,13 +40,9 @@ export interface UserRow {
   fields: Record<string, unknown>;
 }
 
-/** The user of a session. */
-export const userOf = (declared: AdditionalFields, id: string, { email, name, fields }: UserRow): SessionUser => ({
-  ...readFields(declared, fields, columnOf),
-  id,
-  email,
-  name,
-});
+/** The user of a session. Frozen: a handler that changed its id would read on as another user. */
+export const userOf = (declared: AdditionalFields, id: string, { email, name, fields }: UserRow): SessionUser =>
+  Object.freeze({ ...readFields(declared, fields, columnOf), id, email, name });
 
 /**
  * Reads declared fields from JSON: a row keyed by column, or claims keyed by name.

@@ -34,6 +34,13 @@ describe("a scheduled job", () => {
     expect(seen[1]).toEqual({ counted: 0 });
   });
 
+  test("cannot read as somebody else by changing its session's user", async () => {
+    const before = seen.length;
+    await app.mutate(bob, "jobs.run", { name: "jobs.pose", args: { id: ann.id } });
+    await until(() => seen.length > before);
+    expect(seen.splice(before)).toEqual([{ posed: 0 }]);
+  });
+
   test("runs as nobody when nobody was signed in", async () => {
     await app.mutate(null, "jobs.run", { name: "jobs.who" });
     await until(() => seen.length === 3);

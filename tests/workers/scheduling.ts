@@ -43,6 +43,15 @@ export const scheduling = {
   who: procedure.internal.name("jobs.who").handler(({ context }) => {
     seen.push({ session: context.auth.getSession() });
   }),
+  pose: procedure.internal
+    .name("jobs.pose")
+    .input(z.object({ id: z.string() }))
+    .handler(async ({ context, input }) => {
+      await Promise.resolve()
+        .then(() => Object.assign(context.auth.requireAuth().user, input))
+        .catch(() => {});
+      seen.push({ posed: await context.read(async (db) => (await db.select().from(notes)).length) });
+    }),
   shift: procedure.internal
     .name("jobs.shift")
     .input(z.object({ at: z.iso.datetime().transform((at) => new Date(at)) }))

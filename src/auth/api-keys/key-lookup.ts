@@ -90,7 +90,7 @@ export class KeyLookup {
     // A scope that is no longer declared is lost.
     const scopes = Object.freeze(row.scopes.filter((scope) => apiKeys.scopes.includes(scope)));
     const id = row.key_id;
-    const user = Object.freeze(userOf(fields, row.user_id, row));
+    const user = userOf(fields, row.user_id, row);
     const session = Object.freeze({ id, user, key: Object.freeze({ id, scopes }) });
     return { session, expiresAt: Math.min(row.expires_at.getTime(), Date.now() + knownFor) };
   }

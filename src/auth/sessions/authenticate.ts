@@ -59,7 +59,7 @@ const lookUp = ({ sessions, verified }: AuthenticateOptions, signed: string, tok
   verified.lookUp(signed, async () => {
     const found = await sessions.find(token);
     if (!found) return null;
-    const session = Object.freeze({ id: found.id, user: Object.freeze(found.user) });
+    const session = Object.freeze({ id: found.id, user: found.user });
     return { session, expiresAt: Math.min(found.expiresAt.getTime(), Date.now() + knownFor) };
   });
 

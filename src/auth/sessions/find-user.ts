@@ -26,6 +26,6 @@ export function sessionsOfUsers(pool: pg.Pool, definition: AuthDefinition): Sess
   };
   return async (userId, sessionId, found) => {
     const row = found ?? (await find(userId));
-    return row ? { id: sessionId, user: userOf(declared, userId, row) } : null;
+    return row ? Object.freeze({ id: sessionId, user: userOf(declared, userId, row) }) : null;
   };
 }
