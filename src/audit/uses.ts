@@ -117,6 +117,8 @@ function callUse(values: Values, node: Extract<Node, { type: "CallExpression" }>
   const [first] = node.arguments;
   const callee = node.callee;
   const name = memberName(callee as Node);
+  const isTagOfText = values.of({ node: callee as Node, file }).some((one) => drizzleName(one) === "sql");
+  if (isTagOfText) return rawSql('raw SQL (a call of sql of "drizzle-orm")');
   if (callee.type !== "MemberExpression" || !first || !/^(execute|query|unsafe)$/.test(name ?? "")) return undefined;
   // A method that the application itself defines is read like any other code.
   if (values.functions({ node: callee, file }).length > 0) return undefined;
@@ -134,6 +136,12 @@ function callUse(values: Values, node: Extract<Node, { type: "CallExpression" }>
         typeof Object(one.node).value === "string",
     );
   return isText ? rawSql(`raw SQL (.${name} of a text)`) : undefined;
+}
+
+/** The export of drizzle-orm, by whatever import; of a member of one, with its name. */
+function drizzleName({ node, path }: Value): string | undefined {
+  const found = importOf(node);
+  return found?.from === "drizzle-orm" ? [found.name, ...path].join(".").replace(/^\*\./, "") : undefined;
 }
 
 /** `sql` of drizzle-orm, of a namespace, or of the helpers that Drizzle passes to a query's callback. */
