@@ -29,19 +29,10 @@ const calls = new AsyncLocalStorage<() => AiCall>();
 /** Runs `work` as the given call. The call is only built when AI is used, since most calls do not use it. */
 export const withAiCall = <T>(call: () => AiCall, work: () => T): T => calls.run(call, work);
 
-/** Reads a stream in the running call: its generator may use the AI module after the handler has returned. */
-export function inThisAiCall<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
-  const call = calls.getStore();
-  if (!call) return pieces;
-  return {
-    [Symbol.asyncIterator]() {
-      const iterator = pieces[Symbol.asyncIterator]();
-      return {
-        next: () => calls.run(call, () => iterator.next()),
-        return: async (value) => (await calls.run(call, () => iterator.return?.(value))) ?? { done: true, value },
-      };
-    },
-  };
+/** Whether the code that runs belongs to another call. */
+export function isAnotherCall(call: (() => AiCall) | undefined): boolean {
+  const running = calls.getStore();
+  return running !== undefined && running !== call;
 }
 
 /** @throws Error outside of a handler */

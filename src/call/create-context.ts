@@ -1,7 +1,7 @@
 /** Builds the `context` of one call. Members are created on first access: most calls use one or two of them. */
 import type pg from "pg";
 import type { Logger } from "pino";
-import { type AiCall, withAiCall } from "../ai/call.ts";
+import { type AiCall, isAnotherCall, withAiCall } from "../ai/call.ts";
 import type { AiServices } from "../ai/services.ts";
 import type { Caller } from "../contract/caller.ts";
 import { type Context, type ContextAuth, inProduction, type PlatformContext } from "../contract/context.ts";
@@ -17,9 +17,10 @@ import type { Workflows } from "../contract/workflow.ts";
 import type { ContextWorkflows } from "../contract/workflow-runs.ts";
 import { CallScheduler, type InternalNames } from "../jobs/context.ts";
 import { PendingWork } from "../jobs/pending-work.ts";
+import { misuseError } from "../kit/misuse-error.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access, Fallback, TransactionLimits } from "../postgres/access.ts";
-import { type AnonymousGate, unsafeDb, withGate } from "../postgres/anonymous-gate.ts";
+import { type AnonymousGate, unsafeDb } from "../postgres/anonymous-gate.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
 import { readerOfCall, readInOwnTransaction } from "../postgres/own-transaction.ts";
@@ -34,7 +35,7 @@ import { CallStorage } from "../storage/context.ts";
 import { readFileOf } from "../storage/read-file.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallWorkflows } from "../workflows/context.ts";
-import { contextAuth } from "./handler-auth.ts";
+import { callHasEnded, contextAuth } from "./handler-auth.ts";
 
 /** The services that all calls of a process share. */
 export interface ContextServices {
@@ -107,6 +108,8 @@ export class CallContext implements Context, PlatformContext {
     pendingWork?: PendingWork;
     usedSystem?: boolean;
     texts?: Set<string>;
+    /** As the AI module knows it. */
+    call?: () => AiCall;
   };
   /** Set while code of an anonymous definition has the context. */
   readonly [gate]?: AnonymousGate;
@@ -123,15 +126,9 @@ export class CallContext implements Context, PlatformContext {
 
   get read(): Context["read"] {
     const own = this[state];
-    const its = this[gate];
-    return (work) => {
+    return async (work) => {
       own.usedSystem = true; // the answer is not of the call's snapshot alone
-      const { services, caller } = own;
-      // A stream calls this after the call has ended.
-      const seen = (db: RequestDatabase) => (its ? withGate(its, () => work(db)) : work(db));
-      const reading = readInOwnTransaction(transactionFor(services, caller, "read"), (reader) =>
-        seen(services.requestDatabase(reader)),
-      );
+      const reading = readInOwnTransaction(readerOf(own), (reader) => work(own.services.requestDatabase(reader)));
       return reading.catch((error) => {
         const wrote = error instanceof SvcError && error.code === "QUERY_WROTE";
         throw wrote
@@ -171,9 +168,8 @@ export class CallContext implements Context, PlatformContext {
 
   get grounding(): ContextGrounding {
     const { services, transaction, caller } = this[state];
-    const readTransaction = () => transactionFor(services, caller, "read");
     const judging = { ...services.grounding, log: this.log };
-    return contextGrounding(transaction, caller.session?.user.id ?? null, readTransaction, judging);
+    return contextGrounding(transaction, caller.session?.user.id ?? null, () => readerOf(this[state]), judging);
   }
 
   get realtime(): ContextRealtime {
@@ -208,8 +204,8 @@ export class CallContext implements Context, PlatformContext {
   }
 
   get auth(): ContextAuth {
-    const { services, caller, access } = this[state];
-    return contextAuth(caller, access, services.auth, services.production);
+    const { services, caller, transaction, access } = this[state];
+    return contextAuth(caller, transaction, access, services.auth, services.production);
   }
 
   get [inProduction](): boolean {
@@ -242,10 +238,11 @@ export class CallContext implements Context, PlatformContext {
       storage: context.storage,
       readFile: readFileOf(
         services.storage,
-        readerOfCall(transaction, () => transactionFor(services, caller, "read")),
+        readerOfCall(transaction, () => readerOf(context[state])),
       ),
       transaction,
     });
+    context[state].call = call;
     return withAiCall(call, work);
   }
 
@@ -281,6 +278,13 @@ export class CallContext implements Context, PlatformContext {
     const { usedSystem, texts } = context[state];
     return { outside: usedSystem === true, texts: [...(texts ?? [])] };
   }
+}
+
+/** A transaction of its own. A stream of the call may still read after its end. @throws SvcError in the code of another call then */
+function readerOf({ services, caller, transaction, call }: CallContext[typeof state]): RequestTransaction {
+  const isStray = transaction.isOver && isAnotherCall(call);
+  if (isStray) throw misuseError("the context", callHasEnded, services.production);
+  return transactionFor(services, caller, "read");
 }
 
 /** What the members share whose calls need not be awaited. */

@@ -10,10 +10,17 @@ import { misuseError } from "../kit/misuse-error.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "../postgres/access.ts";
+import type { RequestTransaction } from "../postgres/transaction.ts";
 
-/** @param auth undefined in a process without sign-in, such as a worker */
+export const callHasEnded = "its call has ended. Use the context that the handler is given, and keep none.";
+
+/**
+ * @param transaction of the call, which says when it has ended
+ * @param auth undefined in a process without sign-in, such as a worker
+ */
 export function contextAuth(
   { session, client }: Caller,
+  transaction: Pick<RequestTransaction, "isOver">,
   access: Access,
   auth: (() => Promise<HandlerAuth>) | undefined,
   production: boolean,
@@ -31,6 +38,7 @@ export function contextAuth(
     });
   };
   const acting = async (act: string) => {
+    if (transaction.isOver) throw misuseError(`context.auth.${act}`, callHasEnded, production);
     if (access === "read") {
       throw new SvcError("QUERY_WROTE", `context.auth.${act} writes, and this call only reads.`, {
         hint: "Make it a mutation, or a route with another verb than GET.",

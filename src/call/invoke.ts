@@ -146,9 +146,10 @@ export async function inTransaction<T>(
 /**
  * Runs code of an anonymous definition behind its gate; code of others outside of the gate of another call.
  *
+ * @param context what the code gets; undefined for code without one
  * @throws SvcError ANONYMOUS_BLOCKED also where the code has caught what the gate refused
  */
-export async function behindGate<T, C extends Context>(
+export async function behindGate<T, C extends Context | undefined>(
   { root, production }: Pick<Runtime, "root" | "production">,
   definedAt: DefinedAt | undefined,
   context: C,
@@ -157,7 +158,7 @@ export async function behindGate<T, C extends Context>(
   if (!definedAt) return withGate(undefined, () => work(context));
   const gate = new Gate(definedAt, root, production);
   try {
-    const result = await withGate(gate, () => work(CallContext.behind(context, gate)));
+    const result = await withGate(gate, () => work(context && CallContext.behind(context, gate)));
     if (!gate.refusal) return result;
   } catch (error) {
     if (!gate.refusal) throw error;

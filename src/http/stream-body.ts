@@ -2,6 +2,7 @@
  * Streams answers from an async iterable, such as the text of a language model.
  * Next hop: `src/server/routes.ts` sends them.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { pipeline, Readable, Transform } from "node:stream";
 import type { Response } from "express";
 import { toSvcError } from "./errors.ts";
@@ -11,6 +12,23 @@ export type StreamBody = AsyncIterable<string | Uint8Array>;
 
 export const isStreamBody = (body: unknown): body is StreamBody =>
   typeof body === "object" && body !== null && Symbol.asyncIterator in body;
+
+/**
+ * Reads a stream as part of the running call: what makes its pieces may use the AI module after the handler has returned, and
+ * is behind the gate of an anonymous call.
+ */
+export function inThisCall<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
+  const inside = AsyncLocalStorage.snapshot();
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = inside(() => pieces[Symbol.asyncIterator]());
+      return {
+        next: () => inside(() => iterator.next()),
+        return: async (value) => (await inside(() => iterator.return?.(value))) ?? { done: true, value },
+      };
+    },
+  };
+}
 
 /**
  * Waits for the first piece, so that an error before it is answered with a status. A later error cuts the answer. An

@@ -3,9 +3,9 @@
  * Next hop: `src/call/invoke.ts`.
  */
 import { pipeline, Readable } from "node:stream";
+import { ReadableStream } from "node:stream/web";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { inThisAiCall } from "../ai/call.ts";
-import { admit, checkOutput, invoke } from "../call/invoke.ts";
+import { admit, behindGate, checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { mediaType } from "../http/body.ts";
@@ -13,7 +13,14 @@ import { countAnswer, handledBy } from "../http/body-budget.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { callerOf, exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
-import { enforceContentLength, isStreamBody, noteBreak, type StreamBody, sendStream } from "../http/stream-body.ts";
+import {
+  enforceContentLength,
+  inThisCall,
+  isStreamBody,
+  noteBreak,
+  type StreamBody,
+  sendStream,
+} from "../http/stream-body.ts";
 import { isJson } from "../kit/media-type.ts";
 import { validateHeaderName, validateHeaderValue } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -67,12 +74,15 @@ function routeEndpoint(
       if (isStreamBody(answer.body) || answer.body instanceof ReadableStream) streams.stream(response);
       await send(response, answer);
     } catch (thrown) {
-      if (!route.errors || response.headersSent) throw thrown;
+      const { errors, definedAt } = route;
+      if (!errors || response.headersSent) throw thrown;
       const error = toSvcError(thrown);
-      const result = await route.errors(error, request);
-      if (!result) throw thrown;
+      const answer = await behindGate(runtime, definedAt, undefined, async () => {
+        const result = await errors(error, request);
+        return result && encode({ ...route, output: undefined }, result, httpRequest.method === "HEAD");
+      });
+      if (!answer) throw thrown;
       exchange.error = error;
-      const answer = await encode({ ...route, output: undefined }, result, httpRequest.method === "HEAD");
       await send(response, { ...answer, headers: { ...errorHeaders(error), ...answer.headers } });
     }
   }
@@ -124,10 +134,11 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
     return { status, headers: lower, body: undefined };
   }
   if (typeof checked === "string") return withType("text/plain; charset=utf-8", checked);
-  if (checked instanceof Uint8Array || checked instanceof ReadableStream) {
-    return withType("application/octet-stream", checked);
+  if (checked instanceof Uint8Array) return withType("application/octet-stream", checked);
+  if (checked instanceof ReadableStream) {
+    return withType("application/octet-stream", ReadableStream.from(inThisCall(checked)));
   }
-  if (isStreamBody(checked)) return withType("text/plain; charset=utf-8", inThisAiCall(checked));
+  if (isStreamBody(checked)) return withType("text/plain; charset=utf-8", inThisCall(checked));
   return withType("application/json; charset=utf-8", JSON.stringify(checked));
 
   function withType(type: string, body: Answer["body"]): Answer {
@@ -157,7 +168,7 @@ async function send(response: Response, { status, headers, body }: Answer): Prom
     response.end();
   } else if (body instanceof ReadableStream) {
     // An error on either side ends the other: the client sees a cut answer, the source is cancelled.
-    const stream = Readable.fromWeb(body as import("node:stream/web").ReadableStream);
+    const stream = Readable.fromWeb(body);
     noteBreak(stream, response);
     pipeline([stream, ...enforceContentLength(length, response), response], () => {});
   } else {

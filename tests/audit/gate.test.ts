@@ -14,6 +14,7 @@ import { type Case, readCases, writeCase, writePackages } from "./cases.ts";
 const nameOf = (name: string) => `cases.${name.replaceAll("-", "_")}`;
 const blocked = [...(await readCases("other-files", nameOf)), ...(await readCases("unseen", nameOf))];
 const opened = await readCases("opened", nameOf);
+const streams = await readCases("streams", nameOf);
 
 // Inside the project, where @svc/core resolves.
 await mkdir(join(root, ".svc"), { recursive: true });
@@ -25,7 +26,7 @@ await writeFile(join(folder, "tests/tasks.test.ts"), "");
 
 const procedures: Record<string, never> = {};
 const httpRoutes: Record<string, never> = {};
-for (const one of [...blocked, ...opened]) {
+for (const one of [...blocked, ...opened, ...streams]) {
   const path = join(await writeCase(folder, one), "backend/tasks.ts");
   for (const [key, made] of Object.entries(await import(pathToFileURL(path).href))) {
     if (typeof made !== "object") continue;
@@ -41,7 +42,7 @@ const input = { n: "1", what: "all", member: "unsafeDb", message: "hello" };
 
 /** Calls the handler of a case over HTTP. */
 function call(to: TestService, { name }: Case, user: Parameters<TestService["query"]>[0] = null) {
-  if (name === "route-elsewhere") return to.fetch("/cases/route");
+  if (name.startsWith("route-")) return to.fetch(`/cases/${name}`);
   if (name === "crud-hook-elsewhere") return to.mutate(user, "guestbook.create", input);
   return name === "fragments" ? to.mutate(user, nameOf(name), input) : to.query(user, nameOf(name), input);
 }
@@ -65,7 +66,7 @@ describe("an anonymous call is stopped where it reaches past the policies", () =
     // Code of a package has no line of the application above it.
     if (marked) expect(body.hint).toContain(`at ${one.name}/${marked.place}:`);
     expect(body.hint).toContain(`defined at ${one.name}/backend/tasks.ts:`);
-    expect(body.hint).toMatch(/^(cases\.\w+|get \/cases\/route|createCrud\(guestbook\)) (uses|names) /);
+    expect(body.hint).toMatch(/^(cases\.\w+|get \/cases\/route-\w+|createCrud\(guestbook\)) (uses|names) /);
     expect(body.hint).toMatch(/svc-allow: reason: …; scope: …; owner: …; test: path\/to\/test|no comment allows this/);
   });
 
@@ -73,6 +74,10 @@ describe("an anonymous call is stopped where it reaches past the policies", () =
     const user = await app.signUp("reader");
     expect((await call(app, blocked.find(({ name }) => name === "barrel") as Case, user)).status).toBe(500);
   });
+});
+
+test.for(streams)("$name is stopped: $title", async (one) => {
+  expect((await call(app, one)).body.toString()).toBe("then ANONYMOUS_BLOCKED");
 });
 
 describe("what is allowed runs", () => {

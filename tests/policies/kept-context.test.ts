@@ -1,0 +1,60 @@
+// If this file fails, code that keeps a context beyond its call reads, or changes an account, as the user of that call.
+import { beforeAll, expect, test } from "vitest";
+import { createSvcHttpRouteBuilders } from "../../src/index.ts";
+import { procedure } from "../fixture/backend/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service, type User } from "../support/service.ts";
+
+const httpRoute = createSvcHttpRouteBuilders();
+
+// biome-ignore lint/suspicious/noExplicitAny: the mistake under test is made without types
+const kept: any = {};
+const keep = procedure.mutation.name("kept.keep").handler(({ context }) => {
+  Object.assign(kept, { context, db: context.db });
+});
+const uses: Record<string, () => Promise<unknown>> = {
+  "context.db": () => kept.db.select().from(notes),
+  "context.read": () => kept.context.read((db: typeof kept) => db.select().from(notes)),
+  "context.grounding": () =>
+    kept.context.grounding.stream({ question: "Who?", scope: { corpus: "all", visibility: "public" }, mode: "qa" }),
+  "context.storage": () => kept.context.storage.storeBuffer(new Uint8Array(1), "a", "text/plain"),
+  "context.scheduler": () => kept.context.scheduler.runAfter(0, "kept.job"),
+  "context.auth": () => kept.context.auth.setPassword("another password"),
+};
+const use = procedure.mutation
+  .name("kept.use")
+  .allowAnonymous()
+  .handler(() => uses[kept.which]?.());
+const job = procedure.internal.name("kept.job").handler(() => {});
+const pages = httpRoute.get.path("/api/kept-pages").handler(({ context }) => {
+  async function* all() {
+    for (const _ of "two") yield `${(await context.read((db) => db.select().from(notes))).length}`;
+  }
+  return { body: all() };
+});
+
+const db = database();
+const app = service(db, apiWith({ procedures: { kept: { keep, use, job } }, httpRoutes: { pages } }));
+let ann: User;
+beforeAll(async () => {
+  ann = await app.signUp("ann");
+  await app.mutate(ann, "notes.create", { title: "hers" });
+});
+
+test.for(Object.keys(uses))("%s refuses in another call, once its own has ended", async (which) => {
+  kept.which = which;
+  expect((await app.mutate(ann, "kept.keep")).status).toBe(200);
+  for (const caller of [null, await app.signUp("bob")]) {
+    const { status, body } = await app.mutate(caller, "kept.use");
+    expect(body).toMatchObject({ code: "INTERNAL" });
+    expect(status).toBe(500);
+  }
+  expect(app.logged.at(-1)).toMatch(/call ha[sd] ended/);
+  expect((await app.post("/api/auth/sign-in", { email: ann.email, password: "correct horse" })).status).toBe(200);
+});
+
+test("a stream of the call still reads after its end, as its caller", async () => {
+  const headers = { authorization: `Bearer ${ann.token}` };
+  expect((await app.fetch("/api/kept-pages", { headers })).body).toBe("111");
+});
