@@ -5,6 +5,7 @@
 import { Column, is, sql } from "drizzle-orm";
 import { type AnyPgColumn, type PgPolicy, pgPolicy } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { platformSql } from "../postgres/anonymous-gate.ts";
 import { authenticated, isCaller, readsTeams, writes } from "./rls.ts";
 
 /** The name of a role, as the tables accept it (`migrations/0067_create_organizations.sql`). */
@@ -62,7 +63,7 @@ const memberships = {
 /** An array, for the reason in `memberRls`. The names of roles need no quoting. */
 function isOfCaller(column: AnyPgColumn, members: OrgMembers) {
   const roles = members === "member" ? "" : members.map((role) => `'${role}'`).join(", ");
-  return sql`${column} = any (array(select svc.my_orgs(${sql.raw(roles)})))`;
+  return sql`${column} = any (array(select svc.my_orgs(${platformSql(roles)})))`;
 }
 
 function checkColumn(column: AnyPgColumn): void {

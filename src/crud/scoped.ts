@@ -2,10 +2,11 @@
  * Policies by which a table opens to API keys with a scope. They restrict what the table's other policies allow.
  * Next hop: `sql/session/has_scope.sql`.
  */
-import { type SQL, sql } from "drizzle-orm";
+import type { SQL } from "drizzle-orm";
 import { type PgPolicy, pgPolicy } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import { platformSql } from "../postgres/anonymous-gate.ts";
 import { authenticated } from "./rls.ts";
 
 /** The scopes of which a key needs one. */
@@ -55,7 +56,7 @@ export function scoped(options: { read?: string | readonly string[]; write?: str
 /** As a sub-select it runs once per statement. */
 function hasOneOf(scopes: readonly string[]): SQL {
   const asked = (scopes.length > 0 ? scopes : ["*"]).map((scope) => `svc.has_scope('${scope}')`);
-  return sql.raw(`(select ${asked.join(" or ")})`);
+  return platformSql(`(select ${asked.join(" or ")})`);
 }
 
 function namesOf(option: string, given: string | readonly string[] | undefined): readonly string[] {
