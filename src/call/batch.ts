@@ -174,6 +174,7 @@ export async function runWithin(
   const result = await behindGate(runtime, procedure.anonymous ? procedure.definedAt : undefined, context, (seen) =>
     runRefusable(procedure, { context: seen, input, outcome: {} }),
   );
+  await transaction.nested?.settle();
   return encodeResult(await checkOutput(procedure.output, result));
 }
 

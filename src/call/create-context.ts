@@ -248,6 +248,7 @@ export class CallContext implements Context, PlatformContext {
 
   /** Awaits the handler's scheduled jobs and sends its notifications. Called just before COMMIT. @param last as in `CallRealtime.flush` */
   static async tell(context: CallContext, last?: pg.QueryConfig): Promise<pg.QueryConfig | undefined> {
+    await context[state].transaction.nested?.settle();
     await context[state].pendingWork?.settle();
     const { services, db, unsafeDb, realtime } = context[state];
     const rest = realtime ? await realtime.flush(last) : last;
@@ -282,8 +283,7 @@ export class CallContext implements Context, PlatformContext {
 
 /** A transaction of its own. A stream of the call may still read after its end. @throws SvcError in the code of another call then */
 function readerOf({ services, caller, transaction, call }: CallContext[typeof state]): RequestTransaction {
-  const isStray = transaction.isOver && isAnotherCall(call);
-  if (isStray) throw misuseError("the context", callHasEnded, services.production);
+  if (transaction.isOver && isAnotherCall(call)) throw misuseError("the context", callHasEnded, services.production);
   return transactionFor(services, caller, "read");
 }
 

@@ -272,7 +272,9 @@ async function hooked(
 ) {
   if (!statement.before) return input;
   try {
-    return await statement.before(input, context, (values) => callWithin(transaction, statement, values));
+    const changed = await statement.before(input, context, (values) => callWithin(transaction, statement, values));
+    await transaction.nested?.settle();
+    return changed;
   } catch (error) {
     throw error instanceof HookMistake ? misuseError(error.hook, error.message, production) : error;
   }

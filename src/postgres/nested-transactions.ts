@@ -50,6 +50,14 @@ export class NestedTransactions {
     }
   }
 
+  /**
+   * Waits for those that a handler has begun and not awaited. Half of their rows would be committed, and with one that fails
+   * PostgreSQL would undo what follows the handler.
+   */
+  async settle(): Promise<void> {
+    while (this.#outermost.last) await this.#outermost.last;
+  }
+
   /** Code that outlives the nested transaction which it was begun in is outside of it. */
   #levelOf(around: Level | undefined): Level {
     for (let level = around; level; level = level.around) if (level.of === this && !level.isOver) return level;

@@ -35,7 +35,8 @@ export class RequestTransaction {
   /** Whether `commit` or `rollback` has been called. */
   isOver = false;
   #savepoints = 0;
-  #nested: NestedTransactions | undefined;
+  /** Nested ones, if the handler has begun some. */
+  nested: NestedTransactions | undefined;
   /** What `ctx.realtime` sends just before COMMIT, and to durable channels. A savepoint that is rolled back takes its own back. */
   readonly messages: string[] = [];
   readonly stored: string[] = [];
@@ -177,8 +178,8 @@ export class RequestTransaction {
 
   /** Rolls back the writes of `run` if it throws; the transaction continues. @param stays saves the round trip of RELEASE */
   savepoint<T>(run: () => Promise<T>, stays = false): Promise<T> {
-    this.#nested ??= new NestedTransactions();
-    return this.#nested.run(run, (inside) => this.#savepoint(inside, stays));
+    this.nested ??= new NestedTransactions();
+    return this.nested.run(run, (inside) => this.#savepoint(inside, stays));
   }
 
   async #savepoint<T>(run: () => Promise<T>, stays: boolean): Promise<T> {

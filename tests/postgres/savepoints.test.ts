@@ -1,6 +1,7 @@
 // If this file fails, a nested transaction of a handler that has succeeded loses its rows, or keeps those of one that has failed.
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, test } from "vitest";
+import { type CrudOptions, createCrudFactory } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { guestbook } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -20,6 +21,7 @@ const nested = (db: Db, message: string, ms = 0) =>
   });
 
 const handlers: Record<string, (db: Db) => Promise<unknown>> = {
+  kept: (db) => write(db, "kept"),
   "side by side, the first of which fails late": (db) =>
     Promise.allSettled([nested(db, "fails", 20), nested(db, "a"), nested(db, "b", 10)]),
   "side by side, the second of which fails early": (db) =>
@@ -46,6 +48,9 @@ const handlers: Record<string, (db: Db) => Promise<unknown>> = {
     });
     await nested(db, "b");
   },
+  "that the handler does not wait for": async (db) => {
+    for (const message of ["a", "fails", "b"]) nested(db, message, 10).catch(() => {});
+  },
   "after one that has failed": async (db) => {
     await nested(db, "fails").catch(() => {});
     await nested(db, "a");
@@ -61,7 +66,20 @@ const handlers: Record<string, (db: Db) => Promise<unknown>> = {
     await Promise.allSettled([nested(db, "fails", 30), late]);
   },
 };
+/** Does not wait for a nested transaction, which fails later. */
+const failLater = (db: Db) => void nested(db, "fails", 10).catch(() => {});
+const hooks: NonNullable<CrudOptions<typeof guestbook>["hooks"]> = {
+  beforeCreate: (row, { context }) => {
+    failLater(context.db as unknown as Db);
+    return row;
+  },
+};
 const procedures = {
+  later: procedure.mutation
+    .name("nested.later")
+    .allowAnonymous()
+    .handler(({ context }) => failLater(context.db)),
+  guestbook: createCrudFactory(procedure)(guestbook, { allowAnonymous: true, hooks }),
   write: mutation.handler(({ context, input }) => handlers[String(input)]?.(context.db).then(() => null)),
 };
 
@@ -69,9 +87,18 @@ const db = database();
 const app = service(db, apiWith({ procedures }));
 beforeEach(() => db.sql("delete from guestbook"));
 
-test.each(Object.keys(handlers))("nested transactions %s", async (name) => {
+test.each(Object.keys(handlers).slice(1))("nested transactions %s", async (name) => {
   const { status, body } = await app.mutate(null, "nested.write", name);
   expect(status, JSON.stringify(body)).toBe(200);
   const rows = await db.sql("select message from guestbook order by id");
   expect(rows.map(({ message }) => message).sort()).toEqual(["a", "a again", "b", "b again"]);
+});
+
+test.each([
+  ["the row after a hook", [{ name: "guestbook.create", args: { message: "kept" } }]],
+  ["the next call of a batch", [{ name: "nested.later" }, { name: "nested.write", args: "kept" }]],
+])("a nested transaction that is not awaited takes back its own rows alone, and not %s", async (_, calls) => {
+  const { status, body } = await app.post("/api/batch", { calls });
+  expect(status, JSON.stringify(body)).toBe(200);
+  expect(await db.sql("select message from guestbook")).toEqual([{ message: "kept" }]);
 });

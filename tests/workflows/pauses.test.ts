@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load-config.ts";
 import { workflow } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
-import { notes } from "../fixture/backend/schema.ts";
+import { guestbook, notes } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service } from "../support/service.ts";
 import { until, workers } from "../support/worker.ts";
@@ -42,11 +42,24 @@ const keeping = workflow("pauses.keeping", {
       .catch((error) => String(error.cause));
   },
 });
+const halves = workflow("pauses.halves", {
+  handler: async (wf) => {
+    await wf.step("write", () => {
+      const nested = wf.db.transaction(async (db) => {
+        await db.insert(guestbook).values({ message: "one half" });
+        await sleep(20);
+        await db.insert(guestbook).values({ message: "the other" });
+      });
+      nested.catch(() => {});
+    });
+  },
+});
 const start = procedure.mutation.name("pauses.start").handler(({ context }) => context.workflows.start(reading, {}));
 const keep = procedure.mutation.name("pauses.keep").handler(({ context }) => context.workflows.start(keeping, {}));
+const halve = procedure.mutation.name("pauses.halve").handler(({ context }) => context.workflows.start(halves, {}));
 
 const db = database();
-const api = apiWith({ procedures: { start, keep }, workflows: { reading, keeping } });
+const api = apiWith({ procedures: { start, keep, halve }, workflows: { reading, keeping, halves } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 
@@ -73,4 +86,14 @@ test("wf.db that outlives its step is refused, also if the step had not used it"
   const { id } = (await app.mutate(bob, "pauses.keep", {})).body.json;
   await until(async () => (await app.query(bob, "workflows.get", { id })).body.json.status === "completed");
   expect(late).toContain("was used after its call had ended");
+});
+
+test("a step ends after a nested transaction that it does not wait for", async () => {
+  const cid = await app.signUp("cid");
+  const { id } = (await app.mutate(cid, "pauses.halve", {})).body.json;
+  await until(async () => (await app.query(cid, "workflows.get", { id })).body.json.status === "completed");
+  expect(await db.sql("select message from guestbook order by id")).toEqual([
+    { message: "one half" },
+    { message: "the other" },
+  ]);
 });
