@@ -39,12 +39,12 @@ export class NestedTransactions {
         return await work();
       } finally {
         while (own.last) await own.last;
+        own.isOver = true; // a savepoint that is set while the end of this one is on its way lies outside of it
       }
     };
     try {
       return await levels.run(own, () => save(inside));
     } finally {
-      own.isOver = true;
       if (level.last === promise) level.last = undefined;
       resolve();
     }

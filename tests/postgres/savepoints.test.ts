@@ -65,6 +65,16 @@ const handlers: Record<string, (db: Db) => Promise<unknown>> = {
     });
     await Promise.allSettled([nested(db, "fails", 30), late]);
   },
+  "begun by code that outlives the one that it was in, as that one ends": async (db) => {
+    let late: Promise<unknown> = Promise.resolve();
+    await db.transaction(async (inner) => {
+      await write(inner, "a");
+      await write(inner, "a again");
+      // When the end has been sent, and before it is answered.
+      late = new Promise(setImmediate).then(() => nested(db, "fails", 10));
+    });
+    await Promise.allSettled([nested(db, "b", 30), late]);
+  },
 };
 /** Does not wait for a nested transaction, which fails later. */
 const failLater = (db: Db) => void nested(db, "fails", 10).catch(() => {});
