@@ -183,16 +183,17 @@ export class RequestTransaction {
   }
 
   async #savepoint<T>(run: () => Promise<T>, stays: boolean): Promise<T> {
-    // Not awaited: what `run` sends follows it, and fails with it.
-    this.query({ text: "savepoint svc_nested" }).catch(() => {});
+    // Not awaited: what `run` sends follows it, and fails with it. The end must not find the savepoint of another one then.
+    const savepoint = `savepoint svc_nested_${++this.#savepoints}`;
+    this.query({ text: savepoint }).catch(() => {});
     const said = [this.messages.length, this.stored.length] as const;
     try {
       const result = await run();
-      if (!stays) await this.query({ text: "release savepoint svc_nested" });
+      if (!stays) await this.query({ text: `release ${savepoint}` });
       return result;
     } catch (error) {
       [this.messages.length, this.stored.length] = said;
-      for (const what of ["rollback to", "release"]) await this.query({ text: `${what} savepoint svc_nested` });
+      for (const what of ["rollback to", "release"]) await this.query({ text: `${what} ${savepoint}` });
       this.#failure = undefined;
       throw error;
     }

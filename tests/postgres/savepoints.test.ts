@@ -56,6 +56,17 @@ const handlers: Record<string, (db: Db) => Promise<unknown>> = {
     await nested(db, "a");
     await nested(db, "b");
   },
+  "begun in one of which a statement has failed": async (db) => {
+    const failing = db.transaction(async (inner) => {
+      await write(inner, "lost");
+      await write(inner, null as never).catch(() => {});
+      await nested(inner, "lost too").catch(() => {});
+      await write(inner, "lost as well").catch(() => {});
+    });
+    await failing.catch(() => {});
+    await nested(db, "a");
+    await nested(db, "b");
+  },
   "begun by code that outlives the one that it was in": async (db) => {
     let late: Promise<unknown> = Promise.resolve();
     await db.transaction(async (inner) => {
