@@ -8222,6 +8222,7 @@ CREATE OR REPLACE FUNCTION svc_private.complete_transcription(transcription_id u
 AS $function$
 declare
   its_model text;
+  charged numeric;
 begin
   select t.model into its_model
     from svc.ai_transcriptions t where t.id = transcription_id and t.status = 'pending' for update;
@@ -8229,8 +8230,11 @@ begin
     perform svc_private.release_credits(reservation);
     return;
   end if;
-  perform svc_private.end_transcription(transcription_id, 'completed', text, null,
-    svc_private.settle_credits(reservation, svc_private.price_of(its_model, input_tokens, 0), input_tokens, 0));
+  charged := svc_private.settle_credits(reservation, svc_private.price_of(its_model, input_tokens, 0), input_tokens, 0);
+  if charged is null then
+    raise exception 'the reservation % has ended', reservation;
+  end if;
+  perform svc_private.end_transcription(transcription_id, 'completed', text, null, charged);
 end
 $function$
 execute: svc_system

@@ -1,5 +1,6 @@
 -- Stores the text of a transcription and charges its user, once. Two workers may have the same job after one of them has lost
--- the database for a time: the second one waits for the first, finds nothing pending, and its reservation is released.
+-- the database for a time: the second one waits for the first, finds nothing pending, and its reservation is released. A call whose
+-- worker has lost the connection may still wait here when that worker releases its reservation: then it must not store the text.
 -- Called by the worker (workers/tasks/transcribe.ts) as svc_system.
 
 create or replace function svc_private.complete_transcription(
@@ -12,6 +13,7 @@ set search_path = ''
 as $$
 declare
   its_model text;
+  charged numeric;
 begin
   select t.model into its_model
     from svc.ai_transcriptions t where t.id = transcription_id and t.status = 'pending' for update;
@@ -19,8 +21,11 @@ begin
     perform svc_private.release_credits(reservation);
     return;
   end if;
-  perform svc_private.end_transcription(transcription_id, 'completed', text, null,
-    svc_private.settle_credits(reservation, svc_private.price_of(its_model, input_tokens, 0), input_tokens, 0));
+  charged := svc_private.settle_credits(reservation, svc_private.price_of(its_model, input_tokens, 0), input_tokens, 0);
+  if charged is null then
+    raise exception 'the reservation % has ended', reservation;
+  end if;
+  perform svc_private.end_transcription(transcription_id, 'completed', text, null, charged);
 end
 $$;
 

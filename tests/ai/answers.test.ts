@@ -145,6 +145,19 @@ test("speech whose audio could not be stored is not charged", async () => {
   }
 });
 
+test("a transcription is not completed with a reservation that its worker has released after losing the database", async () => {
+  const storageId = await stored(svc, ann, new File(["sound"], "a.wav", { type: "audio/wav" }));
+  const { id } = (await svc.mutate(ann, "ai.transcribe", { storageId })).body.json;
+  await db.sql("delete from graphile_worker._private_jobs");
+  const system = await db.connect("system");
+  const reserve = "select svc_private.reserve_credits($1, 'speech.transcribe', 't', 1, 1, null) as it";
+  const reservation = (await system.query(reserve, [ann.id])).rows[0].it;
+  await system.query("select svc_private.release_credits($1)", [reservation]);
+  const late = system.query("select svc_private.complete_transcription($1, 'free', $2, 1)", [id, reservation]);
+  await expect(late).rejects.toThrow(`the reservation ${reservation} has ended`);
+  expect((await svc.query(ann, "ai.transcription", { id })).body.json.status).toBe("pending");
+});
+
 /** Paths of the files that this process has open. */
 const openFiles = () =>
   readdirSync("/proc/self/fd").map((descriptor) => {
