@@ -10,6 +10,8 @@ import { createPool, type OnePool, type PoolSettings } from "./pools.ts";
 
 /** In milliseconds: interval between two reads of the standbys' positions. */
 const lookEvery = 100;
+/** In milliseconds, between two connections to an address that leads to no standby of the primary. */
+const connectEvery = 10_000;
 
 const ownPosition = { name: "svc_position", text: "select pg_current_wal_insert_lsn()::text as position" };
 // A promoted standby no longer replays: its own write position counts.
@@ -128,11 +130,13 @@ export class Replicas {
   }
 
   async #lookAt(standby: Standby): Promise<void> {
+    let isAnother = false;
     try {
       const { rows } = await standby.pool.query<{ position: string | null; run: string }>(replayed);
       standby.run = rows[0]?.run;
-      if (standby.run === standby.strayed) throw new Error("it is ahead of the primary: it follows another server");
       const position = readPosition(rows[0]?.position ?? undefined);
+      isAnother = position === null || standby.run === standby.strayed;
+      if (standby.run === standby.strayed) throw new Error("it is ahead of the primary: it follows another server");
       if (position === null) throw new Error("it is not a standby");
       standby.replayed = position;
       const place = this.#places.findLast((place) => place.position <= position);
@@ -145,7 +149,18 @@ export class Replicas {
       }
       standby.lost = true;
       standby.replayed = -1n;
+      if (isAnother) await this.#connectAnew(standby);
     }
+  }
+
+  /** A promoted server keeps its connections, and the address may lead to a standby now. */
+  async #connectAnew({ pool }: Standby): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let left = pool.idleCount; left > 0; left--) {
+      const client = await pool.connect().catch(() => undefined); // the next look reports it
+      client?.release(true);
+    }
+    await sleep(connectEvery, undefined, { signal, ref: false }).catch(() => {});
   }
 }
 
