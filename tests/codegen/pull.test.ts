@@ -193,6 +193,13 @@ test("digits and marks that TypeScript takes in no name are left out of one, and
   expect(await facts(second)).toEqual(await facts(first));
 });
 
+test("a foreign key to a table named t leads to it", async () => {
+  const sql = "create table t (id integer primary key); create table u (id integer primary key, t_id integer references t)";
+  const { file, first, second } = await twin(sql, "public");
+  expect(await compilerErrors(file)).toBe("");
+  expect(await facts(second)).toEqual(await facts(first));
+});
+
 test("several schemas, circles and names that collide: the file compiles, and declares all that Drizzle can", async () => {
   const db = await emptyDatabase();
   await db.sql(awkward);

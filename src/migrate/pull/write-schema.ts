@@ -30,7 +30,7 @@ class SchemaFile {
   readonly #tables: PulledTable[];
   readonly #core = new Set<string>();
   #usesSql = false;
-  /** Constants of schemas, enums, types and tables share the module's scope with what it imports. */
+  /** Constants of schemas, enums, types and tables share the module's scope with what it imports; `t` would be hidden by a table's. */
   readonly #names: Set<string>;
   readonly #schemas = new Map<string, string>();
   readonly #enums = new Map<string, string>();
@@ -40,7 +40,7 @@ class SchemaFile {
   constructor(catalog: Catalog) {
     this.#catalog = catalog;
     this.#tables = inOrder(catalog.tables);
-    this.#names = new Set([...reservedWords, ...builders, "sql"]);
+    this.#names = new Set([...reservedWords, ...builders, "sql", "t"]);
     const schemas = [...catalog.enums, ...catalog.tables]
       .map(({ schema }) => schema)
       .filter((name) => name !== "public");
