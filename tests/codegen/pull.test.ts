@@ -194,7 +194,8 @@ test("digits and marks that TypeScript takes in no name are left out of one, and
 });
 
 test("a foreign key to a table named t leads to it", async () => {
-  const sql = "create table t (id integer primary key); create table u (id integer primary key, t_id integer references t)";
+  const sql =
+    "create table t (id integer primary key); create table u (id integer primary key, t_id integer references t)";
   const { file, first, second } = await twin(sql, "public");
   expect(await compilerErrors(file)).toBe("");
   expect(await facts(second)).toEqual(await facts(first));
