@@ -99,7 +99,10 @@ export class ChangeReader {
 
 /** @param error of a reader that did not begin @returns the wait before the try after the next one, in milliseconds */
 export const nextWait = (wait: number, error: unknown): number =>
-  Math.min(wait * 2, isConnectionLoss(error) ? longestAway : longestRetry);
+  Math.min(wait * 2, isAway(error) ? longestAway : longestRetry);
+
+/** Also a name without an address, and a host that does not answer: these errors are not the server's. */
+const isAway = (error: unknown) => error !== undefined && (sqlState(error) === undefined || isConnectionLoss(error));
 
 /** Reads over one connection. */
 class Reading {

@@ -99,6 +99,9 @@ test("a reader whose server is away does not wait longer each time, because the 
     [...Array(9)].reduce<number[]>((all) => [...all, nextWait(all.at(-1) ?? 200, error)], []);
   const missing = Object.assign(new pg.DatabaseError("no publication", 0, "error"), { code: "42704" });
   expect(Math.max(...waits(new Error("Connection terminated unexpectedly")))).toBe(1_000);
+  for (const reason of ["getaddrinfo ENOTFOUND db", "timeout expired"])
+    expect(Math.max(...waits(new Error(reason))), reason).toBe(1_000);
+  expect(Math.max(...waits(undefined)), "one that began").toBe(10_000);
   expect(Math.max(...waits(missing))).toBe(10_000);
 });
 
