@@ -28,6 +28,8 @@ export interface Standby extends OnePool {
   /** The time, by `performance.now()`, when the primary was at this standby's position; -Infinity if unknown. */
   caughtUpAt: number;
   lost: boolean;
+  /** The time, by `performance.now()`, when its connections were closed because they led to another server. */
+  leftAt: number;
   /** Start time of its server; the start time at which it was found ahead of the primary, if it was. */
   run: string | undefined;
   strayed: string | undefined;
@@ -64,6 +66,7 @@ export class Replicas {
       replayed: -1n,
       caughtUpAt: Number.NEGATIVE_INFINITY,
       lost: false,
+      leftAt: Number.NEGATIVE_INFINITY,
       run: undefined,
       strayed: undefined,
       looking: undefined,
@@ -154,13 +157,14 @@ export class Replicas {
   }
 
   /** A promoted server keeps its connections, and the address may lead to a standby now. */
-  async #connectAnew({ pool }: Standby): Promise<void> {
-    const { signal } = this.#stopping;
+  async #connectAnew(standby: Standby): Promise<void> {
+    const { pool, leftAt } = standby;
+    if (performance.now() - leftAt < connectEvery) return;
+    standby.leftAt = performance.now();
     for (let left = pool.idleCount; left > 0; left--) {
       const client = await pool.connect().catch(() => undefined); // the next look reports it
       client?.release(true);
     }
-    await sleep(connectEvery, undefined, { signal, ref: false }).catch(() => {});
   }
 }
 
