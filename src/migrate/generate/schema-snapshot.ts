@@ -10,13 +10,13 @@ import { meaningOf } from "../../crud/rls.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
 import { tableConfig } from "../../kit/table-config.ts";
-import { short } from "../../postgres/schema-names.ts";
 import { isCoreKey, libraryPrivileges, pluginTables } from "./schema-auth.ts";
 import { correctDefaults } from "./schema-defaults.ts";
 import { tableGrants, viewGrants } from "./schema-grants.ts";
 import { numberByIdentity } from "./schema-identities.ts";
 import { addOwnerIndex } from "./schema-owner-index.ts";
 import { closeToKeys } from "./schema-scopes.ts";
+import { keyOf, refuseTwins } from "./schema-twins.ts";
 import { userFields } from "./schema-user-fields.ts";
 import type { Declared, Snapshot } from "./snapshot.ts";
 
@@ -41,7 +41,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
   for (const [name, value] of Object.entries(schema)) if (is(value, PgRole)) refuseOwnRole(name, value);
   const ofPlugins = pluginTables(auth);
   const declared = Object.values(schema).filter((value) => !isPlatform(value));
-  refuseTwins(declared.filter((value) => is(value, PgTable)));
+  refuseTwins(declared);
   const own = [...declared, ...ofPlugins];
 
   requirePackages("dev");
@@ -80,11 +80,6 @@ export async function emptySnapshot(): Promise<Snapshot> {
   return takeSnapshot({ schema: {}, auth: {} }, null);
 }
 
-function keyOf(table: PgTable): string {
-  const { schema = "public", name } = tableConfig(table);
-  return `${schema}.${name}`;
-}
-
 const isPlatform = (value: unknown) =>
   is(value, PgTable) && platformSchemas.includes(tableConfig(value).schema ?? "public");
 
@@ -94,43 +89,6 @@ function refuseOwnRole(name: string, role: PgRole): void {
   throw new DefinitionError(`The schema exports a role, ${name}, that a migration would have to create.`, {
     hint: `Migrations run without the right to create roles. Create it as the administrator, and here: pgRole("${role.name}").existing().`,
   });
-}
-
-/** drizzle-kit silently keeps one of two with the same name. The same table exported twice is allowed. */
-function refuseTwins(tables: readonly PgTable[]): void {
-  const names = new Set<string>();
-  for (const table of new Set(tables)) {
-    const key = short(keyOf(table));
-    if (names.has(key)) {
-      throw new DefinitionError(`Two tables of the schema are named "${key}".`, {
-        hint: "Give one of them another name.",
-      });
-    }
-    names.add(key);
-    const { columns, policies } = tableConfig(table);
-    const column = twinOf(columns);
-    if (column !== undefined) {
-      throw new DefinitionError(`The table "${key}" has two columns named "${column}".`, {
-        hint: "Give one of them another name.",
-      });
-    }
-    if (columns.some(({ name }) => name === "__proto__")) {
-      throw new DefinitionError(`The table "${key}" has a column named "__proto__".`, {
-        hint: "Rename it: JavaScript cannot keep a value under this name.",
-      });
-    }
-    const policy = twinOf(policies);
-    if (policy === undefined) continue;
-    throw new DefinitionError(`The table "${key}" has two policies named "${policy}".`, {
-      hint: "Give yours another name: those of ownerRls and the other helpers are taken.",
-    });
-  }
-}
-
-/** The first name that stands in the list twice. */
-function twinOf(list: readonly { name: string }[]): string | undefined {
-  const names = list.map(({ name }) => name);
-  return names.find((name, index) => names.indexOf(name) !== index);
 }
 
 function refuseLinked({ policies }: Snapshot): void {
