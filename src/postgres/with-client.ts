@@ -1,6 +1,6 @@
 /** One connection of its own, for commands. Calls use pools: `pools.ts`. */
 import pg from "pg";
-import { keepAlive, watchClient } from "./silence.ts";
+import { endOrBreak, keepAlive, watchClient } from "./silence.ts";
 
 /** Settings that statements of commands rely on, whatever the defaults of the server or the database are. */
 const plain = [
@@ -42,6 +42,6 @@ export async function withClient<Result>(
     await client.query(plain);
     return await work(client);
   } finally {
-    await client.end();
+    await endOrBreak(client);
   }
 }

@@ -176,6 +176,16 @@ describe("the database's host vanishes", () => {
     proxy.mode = "passes";
   });
 
+  test("before a command ends: it ends, with the error of its work", async () => {
+    const command = withClient(through.urls.admin, "svc cut command", async (client) => {
+      await client.query("select 1");
+      proxy.mode = "falls silent";
+      throw new Error("the work failed");
+    });
+    await expect(command).rejects.toThrow("the work failed");
+    proxy.mode = "passes";
+  });
+
   test("while a service with standbys stops: it ends", async () => {
     const limits = { statementTimeoutMs: 0, shutdownMs: 100 };
     const database = { replicas: [db.urls.request] };
