@@ -56,11 +56,14 @@ export function procedureEndpoint(
 ): (request: IncomingMessage, response: ServerResponse, named?: string) => Promise<void> {
   const { authenticate, requests, runtime } = transport;
   return async (request, response, named) => {
-    exchangeOf(response).operation = named ?? `/api/${kind}`; // until the body names it
+    const exchange = exchangeOf(response);
+    const unnamed = exchange.operation;
+    exchange.operation = named ?? `/api/${kind}`; // until the procedure is looked for
     const found = authenticate(request.headers, kind === "query" ? "read" : "write");
     const session = found instanceof Promise ? await found : found;
-    exchangeOf(response).session = session;
+    exchange.session = session;
     const key = kind === "mutation" ? keyOf(request.headers, session) : undefined;
+    exchange.operation = unnamed;
     const { procedure, args, watch } = await admitCall(transport, kind, { request, response, session, named });
     const call: Call = { procedure, args, caller: callerOf(request, response, session, requests), key };
     const ignored = runtime.production || key !== undefined ? undefined : noteIgnored(runtime.log, procedure, args);
