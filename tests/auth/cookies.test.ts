@@ -1,5 +1,6 @@
 // If this file fails, a session in cookie mode can be stolen, forged, planted or kept alive, or a user loses theirs.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { SessionCookie } from "../../src/auth/sessions/session-cookie.ts";
 import { type Answer, type AuthServer, ann, origin, secret, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 
@@ -81,6 +82,13 @@ describe("the cookie", () => {
     expect(line).toMatch(new RegExp(`^${name}=${value}; Max-Age=\\d+; Path=/; HttpOnly; SameSite=Lax; Secure$`));
     const age = Number(/Max-Age=(\d+)/.exec(line)?.[1]);
     expect(age).toBeGreaterThan(7 * 86_400 - 60);
+    expect(age).toBeLessThanOrEqual(7 * 86_400);
+  });
+
+  test("lasts until its session ends, and not a second less", () => {
+    const expires = Date.now() + 7 * 86_400_000 - 500;
+    const age = Number(/Max-Age=(\d+)/.exec(new SessionCookie(true).set("token", new Date(expires)))?.[1]);
+    expect(Date.now() + age * 1000).toBeGreaterThanOrEqual(expires);
     expect(age).toBeLessThanOrEqual(7 * 86_400);
   });
 

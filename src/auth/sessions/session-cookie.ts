@@ -30,9 +30,9 @@ export class SessionCookie {
     return differentValues(header, this.name).map((value) => (value !== null && isSpelledAsSet(value) ? value : ""));
   }
 
-  /** `Set-Cookie` for a session that lasts until then. */
+  /** `Set-Cookie` for a session that lasts until then. Whole seconds, rounded up: seven days are 604800. */
   set(signedToken: string, expiresAt: Date): string {
-    const seconds = Math.max(0, Math.floor((expiresAt.getTime() - Date.now()) / 1000));
+    const seconds = Math.max(0, Math.ceil((expiresAt.getTime() - Date.now()) / 1000));
     return `${this.name}=${encodeURIComponent(signedToken)}; Max-Age=${seconds}; ${this.#attributes}`;
   }
 
