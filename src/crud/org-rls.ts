@@ -6,7 +6,7 @@ import { Column, is, sql } from "drizzle-orm";
 import { type AnyPgColumn, type PgPolicy, pgPolicy } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
-import { authenticated, isCaller, readsTeams, writes } from "./rls.ts";
+import { authenticated, checkKeys, isCaller, readsTeams, writes } from "./rls.ts";
 
 /** The name of a role, as the tables accept it (`migrations/0067_create_organizations.sql`). */
 const rolePattern = /^[a-z][a-z0-9_-]{0,30}$/;
@@ -32,6 +32,7 @@ export function orgRls(
   orgColumn: AnyPgColumn,
   options: { read?: OrgMembers; write?: OrgMembers | "nobody"; author?: AnyPgColumn } = {},
 ): PgPolicy[] {
+  checkKeys("orgRls", options, ["read", "write", "author"]);
   const { read = "member", write = read, author } = options;
   checkColumn(orgColumn);
   checkMembers("read", read, ["member"]);

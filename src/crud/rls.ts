@@ -12,7 +12,9 @@ import {
   pgPolicy,
   pgRole,
 } from "drizzle-orm/pg-core";
+import { z } from "zod";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { checkOptions } from "../kit/options.ts";
 import { tableConfig } from "../kit/table-config.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
@@ -96,6 +98,7 @@ export function ownerRls(
   userIdColumn: AnyPgColumn,
   options: { read?: "public" | readonly AnyPgColumn[]; write?: "nobody" } = {},
 ): PgPolicy[] {
+  checkKeys("ownerRls", options, ["read", "write"]);
   const readers = Array.isArray(options.read) ? (options.read as AnyPgColumn[]) : [];
   if (readers.length === 0) checkOne("ownerRls", "read", options.read, [undefined, "public"], ["[a column]"]);
   checkOne("ownerRls", "write", options.write, [undefined, "nobody"]);
@@ -136,6 +139,7 @@ type OpenAudience = { read: "anyone"; write: Audience } | { read: "authenticated
  * export const guestbook = pgTable("guestbook", { … }, () => openRls({ read: "anyone", write: "authenticated" }));
  */
 export function openRls(options: OpenAudience): PgPolicy[] {
+  checkKeys("openRls", options, ["read", "write"]);
   checkOne("openRls", "read", options.read, ["anyone", "authenticated"]);
   checkOne("openRls", "write", options.write, ["anyone", "authenticated", "nobody"]);
   if (options.read === "authenticated" && (options.write as Audience) === "anyone") {
@@ -176,6 +180,7 @@ export function memberRls(options: {
   user: AnyPgColumn;
   write?: "nobody";
 }): PgPolicy[] {
+  checkKeys("memberRls", options, ["through", "team", "user", "write"]);
   const { through, team, user, write } = options;
   checkOne("memberRls", "write", write, [undefined, "nobody"]);
   const { schema = "public" } = tableConfig(through);
@@ -229,7 +234,12 @@ const comparedAsText = new Set([
   "PgEnumColumn",
 ]);
 
-/** Types are not checked at run time: a misspelt audience must not become another one. */
+/** Types are not checked at run time: rows must not be open to others because an option is misspelt. */
+export function checkKeys(helper: string, options: object, keys: readonly string[]): void {
+  checkOptions(helper, z.strictObject(Object.fromEntries(keys.map((key) => [key, z.unknown()]))).partial(), options);
+}
+
+/** The same: a misspelt audience must not become another one. */
 function checkOne(
   helper: string,
   option: string,

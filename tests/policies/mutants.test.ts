@@ -1,7 +1,7 @@
 // If this file fails, a policy helper could lose a clause, and with it protect fewer rows, without a failing test.
 // Every policy that the helpers return is mutated in every way we know, and the behaviour must differ each time.
 import { isDeepStrictEqual } from "node:util";
-import { getTableConfig, type PgPolicy, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
+import { type AnyPgColumn, getTableConfig, type PgPolicy, pgTable, serial, text, uuid } from "drizzle-orm/pg-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { DefinitionError, memberRls, openRls, orgRls, ownerRls } from "../../src/index.ts";
 import { database } from "../support/database.ts";
@@ -270,4 +270,19 @@ test("memberRls with another writer than nobody is refused, not taken for all me
     memberRls({ ...through, team: t.owner, write: "owner" as "nobody" }),
   );
   expect(() => getTableConfig(table)).toThrow('memberRls: write is "owner".\n  Give nothing or "nobody".');
+});
+
+test("a misspelt option of ownerRls, memberRls, orgRls and openRls is refused, not left out", () => {
+  const columns = { id, owner: text("owner"), team: text("team") };
+  const refused = (policies: (t: { owner: AnyPgColumn; team: AnyPgColumn }) => PgPolicy[]) =>
+    expect(() => getTableConfig(pgTable("misspelt", columns, (t) => policies(t))));
+  const nobody = { wirte: "nobody" } as object;
+  refused((t) => ownerRls(t.owner, nobody)).toThrow(
+    'ownerRls: "wirte" is not a known key. Did you mean "write"? Known here: read, write',
+  );
+  refused((t) => memberRls({ ...through, team: t.team, ...nobody })).toThrow('memberRls: "wirte" is not a known key.');
+  refused((t) => orgRls(t.team, nobody)).toThrow('orgRls: "wirte" is not a known key.');
+  refused(() => openRls({ read: "anyone", write: "anyone", ...nobody })).toThrow(
+    'openRls: "wirte" is not a known key.',
+  );
 });
