@@ -8,11 +8,12 @@ import {
   type ClientAuth,
   ClientSecretBasic,
   ClientSecretPost,
-  type Configuration,
+  Configuration,
   customFetch,
   discovery,
   enableNonRepudiationChecks,
   fetchUserInfo,
+  type ServerMetadata,
 } from "openid-client";
 import type { Logger } from "pino";
 import { oneAtATime } from "../../kit/one-at-a-time.ts";
@@ -29,6 +30,8 @@ const lifetime = 60 * 60 * 1000;
 export interface OpenIdOptions {
   /** The only accepted signature of the ID token. (Default: any of those that the provider names) */
   algorithm?: string;
+  /** The provider's endpoints, for when they cannot be discovered. (Default: then nobody can sign in) */
+  endpoints?: ServerMetadata | undefined;
   /** Whether an address counts as verified that the provider does not call verified. (Default: false) */
   trustEmail?: boolean | undefined;
 }
@@ -72,31 +75,29 @@ export class OpenIdProvider extends Provider {
 
   async #ask(): Promise<Configuration> {
     const { issuer, clientId } = this.#settings;
-    const { algorithm } = this.#options;
+    const { algorithm, endpoints } = this.#options;
     const server = new URL(issuer);
+    const client = algorithm === undefined ? {} : { id_token_signed_response_alg: algorithm };
+    const execute = [
+      // Without it the ID token's signature would not be verified, because the answer came over TLS.
+      enableNonRepudiationChecks,
+      // The configuration allows http on this machine only.
+      ...(server.protocol === "http:" ? [allowInsecureRequests] : []),
+    ];
     try {
-      const configuration = await discovery(
-        server,
-        clientId,
-        algorithm === undefined ? {} : { id_token_signed_response_alg: algorithm },
-        this.authentication,
-        {
-          timeout,
-          [customFetch]: fetchLimited,
-          execute: [
-            // Without it the ID token's signature would not be verified, because the answer came over TLS.
-            enableNonRepudiationChecks,
-            // The configuration allows http on this machine only.
-            ...(server.protocol === "http:" ? [allowInsecureRequests] : []),
-          ],
-        },
-      );
+      const options = { timeout, [customFetch]: fetchLimited, execute };
+      const configuration = await discovery(server, clientId, client, this.authentication, options);
       this.#known = { configuration, until: Date.now() + lifetime };
       return configuration;
     } catch (error) {
       this.log.error(describeFailure(error), "the provider's endpoints could not be discovered");
       if (this.#known) return this.#known.configuration; // use the cached endpoints, although expired
-      throw error;
+      if (!endpoints) throw error;
+      const configuration = new Configuration(endpoints, clientId, client, this.authentication);
+      configuration.timeout = timeout;
+      configuration[customFetch] = fetchLimited;
+      for (const apply of execute) apply(configuration);
+      return configuration;
     }
   }
 }

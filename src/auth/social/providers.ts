@@ -27,6 +27,15 @@ export interface ProviderOptions {
   log: Logger;
 }
 
+/** As https://accounts.google.com/.well-known/openid-configuration has them. */
+const googleEndpoints = {
+  issuer: "https://accounts.google.com",
+  authorization_endpoint: "https://accounts.google.com/o/oauth2/v2/auth",
+  token_endpoint: "https://oauth2.googleapis.com/token",
+  userinfo_endpoint: "https://openidconnect.googleapis.com/v1/userinfo",
+  jwks_uri: "https://www.googleapis.com/oauth2/v3/certs",
+};
+
 /** @throws DefinitionError for a variable that is not valid, and for one that is missing beside the other; see `settingsOf` */
 export function openProviders({ definition, origins, google, log, ...variables }: ProviderOptions): Providers {
   const { github, microsoft, apple, oidc = {} } = definition.social ?? {};
@@ -36,7 +45,8 @@ export function openProviders({ definition, origins, google, log, ...variables }
   const addOpenId = (id: string, settings: ProviderSettings | null, options: OpenIdOptions) =>
     add(id, settings, (found) => new OpenIdProvider(id, found, options, origins.own, log));
 
-  addOpenId("google", google, { algorithm: "RS256" });
+  const endpoints = google?.issuer === googleEndpoints.issuer ? googleEndpoints : undefined;
+  addOpenId("google", google, { algorithm: "RS256", endpoints });
   if (github) {
     const settings = settingsOf("github", github.url ?? "https://github.com", variables);
     add("github", settings, (found) => new GitHubProvider(found, origins.own, log));
