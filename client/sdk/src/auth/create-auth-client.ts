@@ -98,7 +98,7 @@ export interface AuthClient extends AccountCalls {
  * Makes the client of the authentication endpoints.
  *
  * @param baseUrl the service's origin, for example https://api.example.com; "" is the page's own
- * @throws TypeError for a baseUrl that is neither an address of HTTP, nor a path, nor "", or for an unknown strategy
+ * @throws TypeError for a baseUrl that is neither an address of HTTP, nor a path, nor "", or for an unknown strategy or storage
  * @example
  * const auth = createAuthClient("http://localhost:4000");
  * await auth.signIn("ann@example.com", "correct horse");
@@ -129,7 +129,10 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
   const state = new StateStore();
   const social = `${transport.baseUrl}/sign-in/social/redirect`;
   const inStrategy = options.strategy?.kind === "token" ? options.strategy.sessionTokenStorage : undefined;
-  const kept = options.sessionTokenStorage ?? inStrategy;
+  const kept = options.sessionTokenStorage ?? inStrategy ?? "local";
+  if (kept !== "local" && kept !== "memory" && typeof kept !== "object") {
+    throw new TypeError('sessionTokenStorage is "local", "memory" or an object with getItem, setItem and removeItem');
+  }
   const local = localStorageOrMemory();
   const flow = new Flow(local);
   const storage = typeof kept === "object" ? kept : kept === "memory" ? memoryStorage() : local;
