@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import type { CallOptions, ChatOptions, ContentPart, Message } from "../contract/ai.ts";
-import { checkCallOptions, integer, number, type ShapeOf } from "../kit/options.ts";
+import { checkCallOptions, integer, must, number, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { StoredFile } from "../storage/read-file.ts";
 import { type AiCall, able, currentAiCall } from "./call.ts";
@@ -59,7 +59,7 @@ export function createAi(): Ai {
       const model = modelOf(given, call.services.config.chatModel);
       const chat = able(call, model, "chat");
       const messages = checkMessages(options.messages);
-      checkCallOptions("ai.chat", numbers, { maxTokens, temperature: options.temperature });
+      checkCallOptions("ai.chat", chatOptions, { ...options, maxTokens });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return paid(call, { operation: "chat", model, estimate }, async (reservation, over) => {
         const answer = await chat({ ...options, messages, model, maxTokens, signal: signalFor(call, signal, over) });
@@ -73,7 +73,7 @@ export function createAi(): Ai {
       const model = modelOf(given, call.services.config.chatModel);
       const stream = able(call, model, "stream");
       const messages = checkMessages(options.messages);
-      checkCallOptions("ai.stream", numbers, { maxTokens, temperature: options.temperature });
+      checkCallOptions("ai.stream", chatOptions, { ...options, maxTokens });
       const estimate = { inputTokens: tokensOfMessages(options.system, messages), outputTokens: maxTokens };
       return streamed(call, { operation: "stream", model, estimate }, (left) =>
         stream({
@@ -190,7 +190,8 @@ function checkMessages(messages: unknown): Message[] {
 }
 
 /** The options may come from the caller. A negative `maxTokens` would reserve less than nothing. */
-const numbers = z.object({
+const chatOptions = z.object({
+  system: z.string(must("a text")).optional(),
   maxTokens: integer(1, 1_000_000),
   temperature: number(0, 2).optional(),
 } satisfies Partial<ShapeOf<ChatOptions>>);

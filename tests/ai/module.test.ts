@@ -74,6 +74,8 @@ describe("chat", () => {
       ["chat", { maxTokens: null }],
       ["chat", { maxTokens: 3e9 }],
       ["chat", { temperature: "hot" }],
+      ["chat", { system: 5 }],
+      ["stream", { system: ["Be brief."] }],
       ["stream", { maxTokens: 0.5 }],
       ["rerank", { topK: -1 }],
       ["rerank", { query: 7 }],
