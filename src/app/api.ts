@@ -14,6 +14,7 @@ import { checkDeliveries } from "../crud/crud-deliveries.ts";
 import { linkRelations } from "../crud/relations.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { checkOptions } from "../kit/options.ts";
+import { kindOf } from "../kit/v.ts";
 import { groundingOptions } from "../rag/application-judge.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { importWorkflow } from "../transfer/import-workflow.ts";
@@ -36,6 +37,9 @@ const reserved = [
 export function defineApi<const P extends ProcedureBag, const C extends ChannelBag = Record<never, never>>(
   bags: ApiBags<P, C>,
 ): Api<P, C> {
+  if (kindOf(bags) !== "an object") {
+    throw new DefinitionError(`defineApi takes an object, as in { procedures: { … } }, got ${kindOf(bags)}.`);
+  }
   for (const bag of Object.keys(bags)) {
     if (
       !["procedures", "channels", "httpRoutes", "crons", "webhooks", "workflows", "grounding", "crud"].includes(bag)

@@ -226,7 +226,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
 
 /** @throws DefinitionError */
 function checkName(name: string): void {
-  if (/^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name) && name.length <= 128) return;
+  if (typeof name === "string" && /^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$/.test(name) && name.length <= 128) return;
   throw new DefinitionError(`"${name}" cannot be the name of a procedure.`, {
     hint: 'Use words of letters from a to z, digits and _ joined by dots, such as "tasks.openCount"; at most 128 characters.',
   });

@@ -76,6 +76,10 @@ const optionsSchema = z
   } satisfies ShapeOf<CrudOptions>)
   .partial();
 
+/** Checks the keys of options and the kinds of their values. @throws DefinitionError with all that are wrong */
+export const checkOptionKinds = (table: string, options: CrudOptions) =>
+  checkOptions(`createCrud of "${table}"`, optionsSchema, options);
+
 /**
  * Checks options against the table's columns.
  *
@@ -97,7 +101,6 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
     );
   };
 
-  checkOptions(`createCrud of "${table}"`, optionsSchema, options);
   for (const name of options.searchFields ?? []) {
     const { kind, isArray } = column("searchFields", name);
     if (isArray || (kind !== "text" && kind !== "enum")) {

@@ -26,7 +26,7 @@ import { importProcedure } from "./crud-import.ts";
 import { crudValues } from "./crud-input.ts";
 import { checkWritableKeys, describeKeys } from "./crud-keys.ts";
 import { shapeOf } from "./crud-list.ts";
-import { checkCrudOptions, describeTransfer, operationsOf } from "./crud-options.ts";
+import { checkCrudOptions, checkOptionKinds, describeTransfer, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
 import { argumentTypes, functionName } from "./crud-text.ts";
 import type { CrudOptions } from "./crud-types.ts";
@@ -74,6 +74,7 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
   ): ProceduresOf<T, O> {
     const { table, view } = sourceOf(source);
     const asked = (options ?? {}) as CrudOptions;
+    checkOptionKinds(getTableName(table), asked);
     const given = view ? optionsOfView(getTableName(table), asked) : asked;
     const crud = describeCrud(table, view, given, schema);
     const place = definedAt(given.allowAnonymous ?? false, `createCrud(${crud.prefix})`, createCrud);

@@ -4,14 +4,7 @@
  * Next hop: the `create policy` statements in the application's `migrations/`.
  */
 import { Column, getTableColumns, getTableName, is, type SQL, sql } from "drizzle-orm";
-import {
-  type AnyPgColumn,
-  type PgPolicy,
-  type PgPolicyToOption,
-  type PgTable,
-  pgPolicy,
-  pgRole,
-} from "drizzle-orm/pg-core";
+import { type AnyPgColumn, type PgPolicy, type PgPolicyToOption, PgTable, pgPolicy, pgRole } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { checkOptions } from "../kit/options.ts";
@@ -183,6 +176,10 @@ export function memberRls(options: {
   checkKeys("memberRls", options, ["through", "team", "user", "write"]);
   const { through, team, user, write } = options;
   checkOne("memberRls", "write", write, [undefined, "nobody"]);
+  if (!is(through, PgTable)) throw notThere("memberRls: through is not a table.");
+  for (const [option, column] of Object.entries({ team, user })) {
+    if (!is(column, Column)) throw notThere(`memberRls: ${option} is not a column.`);
+  }
   const { schema = "public" } = tableConfig(through);
   if (schema === "auth") {
     throw new DefinitionError(`memberRls: requests cannot read auth.${getTableName(through)}.`, {
@@ -203,6 +200,11 @@ export function memberRls(options: {
   if (write === "nobody") return [select];
   return [select, ...writes("member", authenticated, isMember)];
 }
+
+const notThere = (problem: string) =>
+  new DefinitionError(problem, {
+    hint: "Name one that exists. Look for a circular import: a value imported in a circle is undefined here.",
+  });
 
 /** A key of the memberships that has the name of the team's column, such as `id`, is no team. */
 function teamOfMembership(through: PgTable, team: AnyPgColumn): AnyPgColumn {

@@ -101,10 +101,20 @@ function keyPath(path: Issue["path"]): string {
   return joined ? `${joined.replace(/^\./, "")}: ` : "";
 }
 
+/** As `must` names them, by zod's name. */
+const kinds: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  boolean: "true or false",
+  array: "a list",
+};
+
 /** The messages that a schema does not give itself. */
 const explain = (elsewhere: Elsewhere) => (issue: z.core.$ZodRawIssue) => {
   const isObject = issue.code === "invalid_type" && ["object", "record"].includes(issue.expected);
   if (isObject) return "must be an object, as in { key: value }";
+  const kind = issue.code === "invalid_type" ? kinds[issue.expected] : undefined;
+  if (kind) return `must be ${kind}, got ${kindOf(issue.input)}`;
   if (issue.code === "invalid_key") return issue.issues[0]?.message;
   if (issue.code !== "unrecognized_keys") return undefined;
   const { shape, description } = issue.inst as z.ZodObject;
