@@ -77,8 +77,9 @@ const optionsSchema = z
   .partial();
 
 /** Checks the keys of options and the kinds of their values. @throws DefinitionError with all that are wrong */
-export const checkOptionKinds = (table: string, options: CrudOptions) =>
+export function checkOptionKinds(table: string, options: CrudOptions): void {
   checkOptions(`createCrud of "${table}"`, optionsSchema, options);
+}
 
 /**
  * Checks options against the table's columns.
