@@ -4,6 +4,7 @@
  * Next hop: `sql/workflows/start_workflow.sql` and the functions beside it.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { z } from "zod";
 import { validate } from "../contract/middleware.ts";
 import type { Workflow, WorkflowDefinition, Workflows } from "../contract/workflow.ts";
 import {
@@ -16,6 +17,7 @@ import {
 import type { PendingWork } from "../jobs/pending-work.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
+import { checkCallOptions } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { type Access, requireWrite } from "../postgres/access.ts";
@@ -23,6 +25,12 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 import { sendingJob } from "../telemetry/jobs.ts";
 import { encodeValue, isName, nameRule } from "./encoding.ts";
 import { readRun, readTimeline, type StoredRun } from "./records.ts";
+
+/** The keys of options. Their values are checked where they are used. */
+const value = z.unknown().optional();
+const startOptions = z.strictObject({ idempotencyKey: value });
+const listOptions = z.strictObject({ status: value, name: value, limit: value, cursor: value });
+const retryOptions = z.strictObject({ fromStep: value });
 
 export interface CallWorkflowsOptions {
   transaction: RequestTransaction;
@@ -47,6 +55,7 @@ export class CallWorkflows implements ContextWorkflows {
   start<Args>(workflow: Workflow<Args> | string, args?: Args, options: StartOptions = {}): Promise<{ id: string }> {
     return this.#pendingWork.keep(async () => {
       this.#refuseInQuery();
+      checkCallOptions("start", startOptions, options);
       const name = typeof workflow === "string" ? workflow : Object(workflow)["~svc"]?.workflow?.name;
       if (name === undefined) throw this.#misuse("start takes a workflow or the name of one as its first argument.");
       const definition = this.#find(name);
@@ -77,7 +86,9 @@ export class CallWorkflows implements ContextWorkflows {
     return readTimeline(rows[0].it);
   }
 
-  async list({ status, name, limit = 20, cursor }: ListOptions = {}) {
+  async list(options: ListOptions = {}) {
+    checkCallOptions("list", listOptions, options);
+    const { status, name, limit = 20, cursor } = options;
     // An unknown status would never find anything.
     if (status !== undefined && !workflowStatuses.includes(status)) {
       throw invalidOption("status", `one of ${workflowStatuses.join(", ")}`);
@@ -105,8 +116,11 @@ export class CallWorkflows implements ContextWorkflows {
     return this.#steer("cancel", id, () => []);
   }
 
-  retry(id: string, { fromStep }: { fromStep?: string } = {}): Promise<void> {
-    return this.#steer("retry", id, () => [fromStep ?? null]);
+  retry(id: string, options: { fromStep?: string } = {}): Promise<void> {
+    return this.#steer("retry", id, () => {
+      checkCallOptions("retry", retryOptions, options);
+      return [options.fromStep ?? null];
+    });
   }
 
   #steer(what: "signal" | "cancel" | "retry", id: string, values: () => unknown[]): Promise<void> {
