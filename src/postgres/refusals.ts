@@ -6,6 +6,7 @@
 import type { EventEmitter } from "node:events";
 import type pg from "pg";
 import { isConnectionLoss, sqlState } from "./errors.ts";
+import { type Step, sendStatement } from "./packet.ts";
 
 type Query = (...values: unknown[]) => Promise<unknown>;
 
@@ -20,25 +21,36 @@ interface Inner {
 /** What replaces `pool.query`. Calls with a callback or a cursor are left alone. */
 export function queryKeeping(pool: pg.Pool): pg.Pool["query"] {
   const query = pool.query.bind(pool) as unknown as Query;
-  const keeping: Query = async (...values) => {
-    const client = await pool.connect();
-    const { release } = client; // this loan's own: the next one has another
-    try {
-      const result = await (client.query as unknown as Query).apply(client, values);
-      release();
-      return result;
-    } catch (error) {
-      if (sqlState(error) === undefined || isConnectionLoss(error)) release(true);
-      else releaseWhenReady(client, release);
-      throw error;
-    }
-  };
+  const keeping: Query = (...values) =>
+    keepAfterRefusal(pool, (client) => (client.query as unknown as Query).apply(client, values));
   const send: Query = (...values) => {
     const isOther =
       typeof values.at(-1) === "function" || typeof (values[0] as { submit?: unknown } | null)?.submit === "function";
     return isOther ? query(...values) : keeping(...values);
   };
   return send as unknown as pg.Pool["query"];
+}
+
+/**
+ * Runs a statement on a connection of the pool, by a packet: a small one costs a fifth less than by the driver's own query.
+ *
+ * @returns the first column of its row, as text; null without a row
+ */
+export const queryText = (pool: pg.Pool, statement: Step): Promise<string | null> =>
+  keepAfterRefusal(pool, (client) => sendStatement(client, statement));
+
+async function keepAfterRefusal<T>(pool: pg.Pool, send: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const { release } = client; // this loan's own: the next one has another
+  try {
+    const result = await send(client);
+    release();
+    return result;
+  } catch (error) {
+    if (sqlState(error) === undefined || isConnectionLoss(error)) release(true);
+    else releaseWhenReady(client, release);
+    throw error;
+  }
 }
 
 /** Text with several statements can fail inside a transaction that it began: such a connection cannot be reused. */

@@ -8,6 +8,7 @@ import type { Logger } from "pino";
 import type { WorkflowDefinition, Workflows } from "../contract/workflow.ts";
 import type { RunError } from "../contract/workflow-runs.ts";
 import { type Identity, identityOfUser, systemIdentity } from "../postgres/identity.ts";
+import { queryText } from "../postgres/refusals.ts";
 import { jobAttributes } from "../telemetry/jobs.ts";
 import { activeSpan, type Span } from "../telemetry/span.ts";
 import { decodeValue, encodeValue, type Stored } from "./encoding.ts";
@@ -90,12 +91,12 @@ async function claimRun(
   { runtime, workflows }: ExecuteOptions,
 ): Promise<Claim | null> {
   const alone = async (): Promise<{ claim: Claim | null }> => {
-    const { rows } = await runtime.systemPool.query({
+    const claim = await queryText(runtime.systemPool, {
       name: "svc_claim_run",
-      text: "select svc_private.claim_run($1, $2, $3, $4, $5) as claim",
+      text: "select svc_private.claim_run($1, $2, $3, $4, $5)",
       values: [runId, ...claimArguments(known), limitsOf(workflows)],
     });
-    return rows[0];
+    return { claim: JSON.parse(claim ?? "null") };
   };
   const { claim } = await runCalls(runtime.systemPool).make({ kind: "claim", run: runId }, alone);
   return claim;

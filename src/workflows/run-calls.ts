@@ -6,6 +6,7 @@
  */
 import type pg from "pg";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
+import { queryText } from "../postgres/refusals.ts";
 import { activeSpan } from "../telemetry/span.ts";
 
 /** A checkpoint. */
@@ -18,7 +19,8 @@ export interface StepCall {
   /** In JSON, as `failure` is. */
   result: string | null;
   failure: string | null;
-  began: Date;
+  /** In ISO 8601. */
+  began: string;
 }
 
 /** The first claim of a run, a checkpoint, or the end of a completed run with its job. */
@@ -98,10 +100,10 @@ export class RunCalls {
 
   /** @returns nothing for calls that have to be made alone: all of them after an error of PostgreSQL, which undoes them */
   async #ask(calls: readonly Waiting[]): Promise<unknown[]> {
-    const text = "select svc_private.advance_runs($1) as answers";
+    const text = "select svc_private.advance_runs($1)";
     const values = [`[${calls.map(({ call }) => call).join()}]`];
     try {
-      return (await this.#pool.query({ name: "svc_advance_runs", text, values })).rows[0].answers;
+      return JSON.parse((await queryText(this.#pool, { name: "svc_advance_runs", text, values })) ?? "[]");
     } catch (error) {
       if (sqlState(error) === undefined || isConnectionLoss(error)) throw error;
       return [];

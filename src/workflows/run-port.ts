@@ -13,6 +13,7 @@ import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { readerOfCall } from "../postgres/own-transaction.ts";
+import { queryText } from "../postgres/refusals.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { tellUnsent } from "../postgres/unsent-writes.ts";
 import { contextRag } from "../rag/context.ts";
@@ -43,7 +44,7 @@ export const lostOr = (error: unknown) =>
   sqlState(error) === "SV409" ? new RunLostError("the run is no longer held", { cause: error }) : error;
 
 const record = { name: "svc_record_step", text: "select svc.record_step($1, $2, $3, $4, $5, $6, $7)" };
-const wait = { name: "svc_begin_wait", text: "select svc_private.begin_wait($1, $2, $3, $4, $5, $6) as answer" };
+const wait = { name: "svc_begin_wait", text: "select svc_private.begin_wait($1, $2, $3, $4, $5, $6)" };
 
 /** What a run needs from the process. */
 export interface RunRuntime extends ConversionRuntime {
@@ -94,7 +95,7 @@ export class RunPort implements ReplayPort {
   async #step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
     const { limits, requestDatabase } = this.#runtime;
     const transaction = new RequestTransaction(this.#pool, this.#identity, "write", limits);
-    const began = new Date();
+    const began = new Date().toISOString();
     const call = { kind: "step", run: this.#runId, fence: this.#fence, place: position, step: name, began } as const;
     let db: RequestDatabase | undefined;
     const storage = new CallStorage(this.#runtime.storage, transaction, "write");
@@ -159,7 +160,7 @@ export class RunPort implements ReplayPort {
    */
   async #record(transaction: RequestTransaction | null, step: StepCall): Promise<void> {
     const values = [step.run, step.fence, step.place, step.step, step.result, step.failure, step.began];
-    const alone = () => this.#runtime.systemPool.query({ ...record, values });
+const alone = () => queryText(this.#runtime.systemPool, { ...record, values });
     await transaction?.nested?.settle();
     const isUsed = transaction?.isOpen;
     // Ended too: a statement that comes later would open it, and hold its connection for ever.
@@ -196,9 +197,9 @@ export class RunPort implements ReplayPort {
   async wait(position: string, kind: "wait" | "sleep", name: string, ms: number | null): Promise<WaitAnswer> {
     const patience = ms === null ? null : `${ms} milliseconds`;
     const values = [this.#runId, this.#fence, position, kind, name, patience];
-    const { rows } = await this.#runtime.systemPool.query({ ...wait, values }).catch((error) => {
+    const answer = await queryText(this.#runtime.systemPool, { ...wait, values }).catch((error) => {
       throw lostOr(error);
     });
-    return rows[0].answer;
+    return JSON.parse(answer ?? "null");
   }
 }

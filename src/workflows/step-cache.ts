@@ -74,9 +74,9 @@ export class StepCache {
 }
 
 /** Arguments of claim_run: number and time of the last known checkpoint, and the numbers of unfinished ones. */
-export function claimArguments(known: readonly NumberedStep[]): [number | null, string | null, number[]] {
+export function claimArguments(known: readonly NumberedStep[]): [number | null, string | null, string] {
   const last = known.at(-1);
-  return [last?.seq ?? null, last?.at ?? null, known.filter(({ done }) => !done).map(({ seq }) => seq)];
+  return [last?.seq ?? null, last?.at ?? null, `{${known.filter(({ done }) => !done).map(({ seq }) => seq)}}`];
 }
 
 const caches = new WeakMap<RunRuntime, StepCache>();

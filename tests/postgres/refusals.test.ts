@@ -6,6 +6,7 @@ import { createCredits } from "../../src/ai/credits.ts";
 import { systemDatabase } from "../../src/postgres/database.ts";
 import { sqlState } from "../../src/postgres/errors.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
+import { queryText } from "../../src/postgres/refusals.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 
@@ -23,6 +24,7 @@ afterAll(() => one?.close());
 
 const config = { creditsPerRequest: 1, creditsPerUserPerDay: 1 } as Parameters<typeof createCredits>[1];
 const finish = { name: "svc_finish_job", text: "select svc.finish_job($1, $2)", values: ["1", "nobody"] };
+const ending = { name: "ending", text: "select pg_terminate_backend(pg_backend_pid())" };
 const expected: [string, string, () => Promise<unknown>][] = [
   [
     "a limit of credits",
@@ -31,6 +33,7 @@ const expected: [string, string, () => Promise<unknown>][] = [
       createCredits(one.pool, config).reserve({ userId: null, operation: "x", model: "x", estimate: { credits: 9 } }),
   ],
   ["the end of a job that somebody else has", "SV409", () => one.pool.query(finish)],
+  ["a statement that is sent as a packet", "SV409", () => queryText(one.pool, finish)],
   [
     "a row in unsafeDb that breaks a rule",
     "23502",
@@ -56,6 +59,21 @@ test("a connection that failed inside a transaction of its own, or broke, is not
   const next = await one.pool.query("select pg_backend_pid() as pid, txid_current_if_assigned() as id");
   expect(next.rows[0].pid).not.toBe(rows[0].pid);
   await expect(one.pool.query("select pg_terminate_backend(pg_backend_pid())")).rejects.toThrow(/terminat/);
+  await expect(queryText(one.pool, { ...ending, values: [] })).rejects.toThrow(/terminat/);
   expect((await one.pool.query("select 1 as it")).rows).toEqual([{ it: 1 }]);
-  expect(opened).toBe(3);
+  expect(opened).toBe(4);
+});
+
+test("a statement that is sent as a packet answers with the text of its first column", async () => {
+  const text = "select $1::json from generate_series(1, $2)";
+  const answer = (rows: number) => queryText(one.pool, { name: "answer", text, values: ['{"a": 1}', rows] });
+  expect(await answer(1)).toBe('{"a": 1}');
+  expect(await answer(0)).toBeNull();
+  await expect(answer("x" as never)).rejects.toThrow("invalid input syntax");
+  expect(await Promise.all([answer(1), answer(1), answer(0), answer(1)])).toEqual([
+    '{"a": 1}',
+    '{"a": 1}',
+    null,
+    '{"a": 1}',
+  ]);
 });

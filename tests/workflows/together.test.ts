@@ -51,7 +51,15 @@ async function held(limit: number | null = null): Promise<{ run: string; fence: 
   return { run, fence: Number(claim?.fence) };
 }
 const step = (one: { run: string; fence: number }, place = "0") =>
-  ({ kind: "step", ...one, place, step: "s", result: '{"json":1}', failure: null, began: new Date() }) as const;
+  ({
+    kind: "step",
+    ...one,
+    place,
+    step: "s",
+    result: '{"json":1}',
+    failure: null,
+    began: new Date().toISOString(),
+  }) as const;
 const stored = (run: string) =>
   db.sql("select position, result from svc.workflow_steps where run_id = $1 order by seq", [run]);
 const sizes = async () =>
