@@ -7,16 +7,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
 import { acquire, type Lease } from "./acquire.ts";
 import { mayHaveRun, outcomeUnknown } from "./errors.ts";
+import { sendStatement } from "./packet.ts";
 import { connectionError } from "./pools.ts";
 import { batchWrites } from "./send-together.ts";
-import { place } from "./transaction-statements.ts";
+import { type Mark, place } from "./transaction-statements.ts";
 
 /** Identifies a transaction after its connection is lost. */
-export interface TransactionMark {
-  /** pg_current_xact_id(). */
-  transaction: string;
-  /** svc.server_incarnation(). */
-  server: string;
+interface PlacedMark extends Mark {
   /** Place in the write-ahead log just before COMMIT; null if the server did not answer in time. */
   place: string | null;
 }
@@ -31,7 +28,7 @@ const pauses = { first: 20, longest: 500 };
 const question = { name: "svc_transaction_outcome", text: "select svc.transaction_outcome($1, $2, $3) as it" };
 
 /** @param pool of the login that ran the transaction. Never throws: if no server answers, the outcome is unknown */
-async function askOutcome(pool: pg.Pool, mark: TransactionMark): Promise<Outcome> {
+async function askOutcome(pool: pg.Pool, mark: PlacedMark): Promise<Outcome> {
   const deadline = performance.now() + asksFor;
   for (let pause = pauses.first; ; pause = Math.min(2 * pause, pauses.longest)) {
     const answer = await askOnce(pool, mark);
@@ -44,7 +41,7 @@ async function askOutcome(pool: pg.Pool, mark: TransactionMark): Promise<Outcome
 }
 
 /** @returns the server's answer; undefined if there was none */
-async function askOnce(pool: pg.Pool, { transaction, server, place }: TransactionMark) {
+async function askOnce(pool: pg.Pool, { transaction, server, place }: PlacedMark) {
   let lease: Lease | undefined;
   try {
     lease = await acquire(pool);
@@ -69,17 +66,17 @@ async function askOnce(pool: pg.Pool, { transaction, server, place }: Transactio
 export async function commitWrites(
   client: pg.ClientBase,
   pool: pg.Pool,
-  mark: Omit<TransactionMark, "place"> | undefined,
+  mark: Mark | undefined,
   leave: () => Promise<string>,
-  placed?: Promise<pg.QueryResult<{ place: string }>>,
+  placed?: Promise<string | null>,
 ): Promise<string> {
   let lastPlace: string | null = null;
   let reason: unknown;
   if (mark) {
     batchWrites(client);
-    (placed ?? client.query<{ place: string }>(place)).then(
-      ({ rows }) => {
-        lastPlace = rows[0]?.place ?? null;
+    (placed ?? sendStatement(client, place)).then(
+      (place) => {
+        lastPlace = place;
       },
       (error) => {
         reason = error; // the server closed the connection before COMMIT was sent

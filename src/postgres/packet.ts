@@ -9,6 +9,7 @@
  */
 import { createHash } from "node:crypto";
 import pg from "pg";
+import { makeRoom } from "./kept-statements.ts";
 import { isRowTooLarge } from "./row-size.ts";
 
 /** A prepared statement. Its values travel as text. */
@@ -31,18 +32,7 @@ export function preparedName(name: string): string {
 interface Wire {
   stream: { write(bytes: Buffer): void; writable: boolean };
   parsedStatements: Record<string, string | undefined>;
-  close(statement: { type: "S"; name: string }): void;
 }
-
-/** Second statements that a connection keeps prepared. Each takes memory on the server, about 50 KiB. */
-export const maxPrepared = 100;
-
-/**
- * By connection: its statements by name, with the number of the packet that used them last. A set in the order of use would
- * make tables that V8 keeps: docs/adr/0004-calls-before-express.md.
- */
-const prepared = new WeakMap<Wire, Map<string, number>>();
-let packets = 0;
 
 /** The last row of a statement; null without one. */
 export type TextRow = (string | null)[] | null;
@@ -119,20 +109,6 @@ const wireOf = (client: pg.ClientBase) => (client as unknown as { connection: Wi
 export const isPrepared = (client: pg.ClientBase, name: string): boolean =>
   wireOf(client).parsedStatements[name] !== undefined;
 
-/** Closes the statement that was not used for the longest time. */
-function makeRoom(client: pg.ClientBase, { name }: Step): void {
-  const wire = wireOf(client);
-  const names = prepared.get(wire) ?? new Map<string, number>();
-  prepared.set(wire, names);
-  names.set(name, ++packets);
-  if (names.size <= maxPrepared) return;
-  const [oldest] = [...names].reduce((one, other) => (one[1] < other[1] ? one : other));
-  names.delete(oldest);
-  if (wire.parsedStatements[oldest] === undefined) return;
-  wire.close({ type: "S", name: oldest });
-  delete wire.parsedStatements[oldest];
-}
-
 /** @param client of a pipelined pool @returns the first column of the statement's row, as text; null without a row */
 export async function sendStatement(client: pg.ClientBase, statement: Step): Promise<string | null> {
   const [row] = await send(client, [statement], statement);
@@ -151,9 +127,15 @@ export async function sendPacket(
   answer: Step,
   after: readonly Step[] = [],
 ): Promise<TextRow[]> {
-  makeRoom(client, answer);
+  makeRoom(client, answer.name);
   const [, ...rows] = await send(client, [enter, answer, ...after], answer);
   return rows;
+}
+
+/** @param client of a pipelined pool @returns the row of the last statement */
+export async function sendSteps(client: pg.ClientBase, steps: readonly [Step, ...Step[]]): Promise<TextRow> {
+  const rows = await send(client, steps, steps.at(-1) ?? steps[0]);
+  return rows.at(-1) ?? null;
 }
 
 function send(client: pg.ClientBase, steps: readonly Step[], answer: Step): Promise<TextRow[]> {

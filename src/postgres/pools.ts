@@ -12,7 +12,7 @@ import { limitShares } from "./acquire.ts";
 import { closeAfterRefusedWrites, PoolClient } from "./read-only.ts";
 import { queryKeeping } from "./refusals.ts";
 import { breakIfRowTooLarge, largestRow } from "./row-size.ts";
-import { allowSharing } from "./shared-reads.ts";
+import { noteDirect } from "./send-together.ts";
 import { breakConnection, breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
 
 export interface PoolUrls {
@@ -155,5 +155,5 @@ const limitStatements = (milliseconds: number) => async (client: pg.ClientBase) 
   const set = `set statement_timeout = ${Number(milliseconds)};`;
   const text = `do $$ begin if ${isDirect} then ${set} end if; end $$; select ${isDirect} as direct`;
   const results = (await client.query(text)) as unknown as pg.QueryResult<{ direct: boolean }>[];
-  if (results[1]?.rows[0]?.direct) allowSharing(client);
+  if (results[1]?.rows[0]?.direct) noteDirect(client);
 };

@@ -20,6 +20,7 @@ import { acquire, isAwaited, type Lease } from "./acquire.ts";
 import { isConnectionLoss } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { isPrepared } from "./packet.ts";
+import { isDirect } from "./send-together.ts";
 
 /** Reads that one connection has under way. */
 const most = 4;
@@ -35,11 +36,6 @@ const patience = 50;
 
 /** Statements that are remembered as quick. */
 const maxQuick = 1_000;
-
-const direct = new WeakSet<pg.ClientBase>();
-
-/** @param client a pipelined connection without a pooler between it and its backend */
-export const allowSharing = (client: pg.ClientBase): void => void direct.add(client);
 
 type Work<T> = (client: pg.PoolClient) => Promise<T>;
 type Breaks = (error: unknown) => boolean;
@@ -100,7 +96,7 @@ class Loan {
   takes(names: readonly string[]): boolean {
     const { client } = this.#lease;
     if (this.#underWay >= most || this.#reads >= mostInRow || this.#isBroken) return false;
-    return direct.has(client) && names.every((name) => isPrepared(client, name));
+    return isDirect(client) && names.every((name) => isPrepared(client, name));
   }
 
   /** @param onAnswer gets how long PostgreSQL took at most, in milliseconds: since the answer before, if there is one */

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Access, TransactionLimits } from "./access.ts";
 import type { Identity } from "./identity.ts";
+import { type Step, sendSteps } from "./packet.ts";
 import { literal } from "./schema-names.ts";
 
 // Named, so that each connection prepares them once. A transaction that writes does not say `read write`: an operator may
@@ -20,21 +21,21 @@ const become =
   "set_config('svc.user_id', $3, true), set_config('role', $4, true)";
 // A transaction that writes returns its id at once: if the connection is lost during COMMIT, its outcome can be
 // queried.
-const mark = 'pg_current_xact_id()::text as "transaction", svc.server_incarnation() as server';
+const mark = "pg_current_xact_id()::text, svc.server_incarnation()";
 /** For entries of the history: which request or job made a change. Not svc.carry_trace(), which needs tracing. */
 const note = (parameter: string) => `set_config('svc.request_id', ${parameter}, true)`;
 const enter = {
   read: { name: "svc_enter", text: `select ${become}` },
   write: { name: "svc_enter_write", text: `select ${mark}, ${note("$5")}, ${become}` },
   /** For a traced call: its effects will be known as part of its trace (sql/realtime/carry_trace.sql). */
-  traced: { name: "svc_enter_traced", text: `select svc.carry_trace($6), ${mark}, ${note("$5")}, ${become}` },
+  traced: { name: "svc_enter_traced", text: `select ${mark}, svc.carry_trace($6), ${note("$5")}, ${become}` },
 };
 /** Sent before the caller's role is entered, as part of the same packets. */
 const asJob = { name: "svc_enter_job", text: "select set_config('svc.actor', 'job', true)" };
 const carryTrace = { name: "svc_enter_trace", text: "select svc.carry_trace($1)" };
 /** Sent together with COMMIT, and answered before COMMIT begins (reason: sql/session/transaction_outcome.sql). */
 export const placeOfCommit = "pg_current_wal_insert_lsn()::text as place";
-export const place = { name: "svc_enter_commit", text: `select ${placeOfCommit}` };
+export const place: Step = { name: "svc_enter_commit", text: `select ${placeOfCommit}`, values: [] };
 export const end = {
   // Unnamed, so it uses the simple protocol. There the server checks for a reason to close the connection before COMMIT
   // and not after it: such a reason means that nothing was committed.
@@ -44,45 +45,59 @@ export const end = {
 export const roleNone = { name: "svc_role_none", text: "set local role none" };
 export const roleOf = (role: string) => ({ name: `svc_role_${role}`, text: `set local role ${role}` });
 
-/** `pg` would send text without parameters by the simple protocol. Its types lack the option. */
-export const extended = (config: pg.QueryConfig): pg.QueryConfig =>
-  ({ ...config, queryMode: "extended" }) as pg.QueryConfig;
-
 /** How a transaction begins. */
-interface Opening {
+export interface Opening {
   access: Access;
   limits: TransactionLimits;
   /** Of a traced call that writes. */
   traceparent: string | undefined;
 }
 
-type Send = (config: pg.QueryConfig) => Promise<pg.QueryResult | undefined>;
-
-/**
- * One statement after the other: the system's pool is not pipelined. The system may not call set_config() either: no
- * other role can become it, and it can become no other role.
- */
-export async function enterAsSystem(
-  send: Send,
-  { access, limits, traceparent }: Opening,
-  { request }: Identity,
-): Promise<void> {
-  await send(begin[access]);
-  await send({ text: `set local statement_timeout = ${Number(limits.statementTimeoutMs)}` });
-  const noted = request && access === "write" ? `; set local svc.request_id = ${literal(request)}` : "";
-  await send({ text: `set local idle_in_transaction_session_timeout = ${Number(limits.idleInTransactionMs)}${noted}` });
-  if (traceparent) await send({ ...carryTrace, values: [traceparent] });
+/** What identifies a transaction on its server. */
+export interface Mark {
+  /** pg_current_xact_id(). */
+  transaction: string;
+  /** svc.server_incarnation(). */
+  server: string;
 }
 
-/** @returns the answer of the statement that enters the caller's role: of a transaction that writes, with its mark */
-export function enterAsCaller(send: Send, { access, limits, traceparent }: Opening, identity: Identity) {
+/**
+ * Begins the transaction. A caller's is one packet, so statements that are sent next follow it.
+ *
+ * @returns its mark, of a caller's transaction that writes
+ */
+export async function enterTransaction(client: pg.ClientBase, opening: Opening, identity: Identity) {
+  if (identity.role === "svc_system") return enterAsSystem(client, opening, identity);
+  const row = await sendSteps(client, stepsOfCaller(opening, identity));
+  const [transaction, server] = row ?? [];
+  return opening.access === "write" && transaction && server ? { transaction, server } : undefined;
+}
+
+/** The system may not call set_config(): no other role can become it, and it can become no other role. */
+async function enterAsSystem(
+  client: pg.ClientBase,
+  { access, limits, traceparent }: Opening,
+  { request }: Identity,
+): Promise<undefined> {
+  const { statementTimeoutMs, idleInTransactionMs } = limits;
+  await client.query(
+    `${begin[access].text}; set local statement_timeout = ${Number(statementTimeoutMs)}; ` +
+      `set local idle_in_transaction_session_timeout = ${Number(idleInTransactionMs)}` +
+      (request && access === "write" ? `; set local svc.request_id = ${literal(request)}` : ""),
+  );
+  if (traceparent) await client.query({ ...carryTrace, values: [traceparent] });
+}
+
+function stepsOfCaller({ access, limits, traceparent }: Opening, identity: Identity): [Step, ...Step[]] {
   const { setting, role, request = "" } = identity;
-  send(begin[access]);
-  if (identity.isJob) send(asJob);
   const values = [String(limits.statementTimeoutMs), String(limits.idleInTransactionMs), setting, role];
-  if (access === "read") return send({ ...enter.read, values });
   const noted = [...values, request];
-  return traceparent
-    ? send({ ...enter.traced, values: [...noted, traceparent] })
-    : send({ ...enter.write, values: noted });
+  const entering =
+    access === "read"
+      ? { ...enter.read, values }
+      : traceparent
+        ? { ...enter.traced, values: [...noted, traceparent] }
+        : { ...enter.write, values: noted };
+  const beginning = { ...begin[access], values: [] };
+  return identity.isJob ? [beginning, { ...asJob, values: [] }, entering] : [beginning, entering];
 }

@@ -8,13 +8,22 @@ import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import type { Access, Fallback, TransactionLimits } from "./access.ts";
 import { acquire, type Lease, leave } from "./acquire.ts";
-import { databaseError, noteStatement, sqlState } from "./errors.ts";
+import { isPlanOutdated, noteStatement, sqlState } from "./errors.ts";
+import { Failures } from "./failures.ts";
 import type { Identity } from "./identity.ts";
+import { renameStatements, sendQuery } from "./kept-statements.ts";
 import { NestedTransactions } from "./nested-transactions.ts";
-import { commitWrites, type TransactionMark } from "./outcome.ts";
+import { commitWrites } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
-import { batchWrites } from "./send-together.ts";
-import { enterAsCaller, enterAsSystem, extended, placeOfCommit, roleNone, roleOf } from "./transaction-statements.ts";
+import { batchWrites, commitRead } from "./send-together.ts";
+import {
+  enterTransaction,
+  type Mark,
+  type Opening,
+  placeOfCommit,
+  roleNone,
+  roleOf,
+} from "./transaction-statements.ts";
 
 /** A call's transaction. Not usable after `commit` or `rollback`. */
 export class RequestTransaction {
@@ -23,15 +32,14 @@ export class RequestTransaction {
   /** Who its statements run as. */
   readonly identity: Identity;
   readonly #access: Access;
-  readonly #limits: TransactionLimits;
-  /** The call's traceparent, for its writes. */
-  readonly #traceparent: string | undefined;
+  readonly #opening: Opening;
   #lease: Promise<Lease> | undefined;
-  /** The first error: errors of later statements only follow from it. */
-  #failure: unknown;
-  readonly #failures = new WeakSet<object>();
+  readonly #failures: Failures;
   /** Only of a transaction that writes, once the server has answered its first statements. */
-  #mark: Omit<TransactionMark, "place"> | undefined;
+  #mark: Mark | undefined;
+  #isAnswered = false;
+  /** Statements without an answer. */
+  #underWay = 0;
   /** Whether `commit` or `rollback` has been called. */
   isOver = false;
   #savepoints = 0;
@@ -48,16 +56,14 @@ export class RequestTransaction {
     this.#fallback = access === "read" ? fallback : undefined;
     this.identity = identity;
     this.#access = access;
-    this.#limits = limits;
+    this.#failures = new Failures(identity, access);
     const span = access === "write" ? activeSpan() : undefined;
-    this.#traceparent = span?.sampled ? span.traceparent : undefined;
+    this.#opening = { access, limits, traceparent: span?.sampled ? span.traceparent : undefined };
   }
 
   /**
    * Runs one statement; the first one opens the transaction in the same round trip.
    *
-   * @param config always uses the extended protocol, which accepts a single statement: interpolated text cannot add a
-   *   second one
    * @throws the database's own error, for the handler; `commit` reports it if the handler ignored it
    */
   async query(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
@@ -71,7 +77,7 @@ export class RequestTransaction {
     try {
       return await this.#send(config, values);
     } catch (error) {
-      this.#note(error);
+      this.#failures.note(error);
       throw error;
     }
   }
@@ -79,36 +85,46 @@ export class RequestTransaction {
   async #send(config: pg.QueryConfig, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
     this.#lease ??= this.#open();
     const [opened, pool] = [this.#lease, this.#pool];
+    this.#underWay++;
     try {
       const { client } = await opened;
-      const result = await client.query(extended(config), values).catch((error) => {
+      const result = await sendQuery(client, config, values, this.identity.role).catch((error) => {
+        if (isPlanOutdated(error)) renameStatements();
         // If the server closed the connection, the reason came in an earlier event.
         const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
-        this.#failures.add(noteStatement(reason, config.text));
+        this.#failures.add(reason, config.text);
         // Set at once: a COMMIT sent right after may already be answered. Not after a move: the statement is sent again.
-        if (!this.#fallback && !isTried && pool === this.#pool) this.#failure ??= reason;
+        if (!this.#fallback && !isTried && pool === this.#pool) this.#failures.first ??= reason;
         throw reason;
       });
-      if (opened === this.#lease) this.#fallback = undefined;
+      if (opened === this.#lease) {
+        this.#fallback = undefined;
+        this.#isAnswered = true;
+      }
       return result;
     } catch (error) {
-      if (opened === this.#lease && !this.#move(opened, error)) throw error;
-      // Moved, by this statement or by one sent with it.
+      if (opened === this.#lease && !this.#restart(opened, error)) throw error;
+      // Restarted, by this statement or by one sent with it.
       if (this.isOver || !this.#lease || opened === this.#lease) throw error;
       return this.#send(config, values, isTried);
+    } finally {
+      this.#underWay--;
     }
   }
 
-  /** Restarts on the other server, if that may help. */
-  #move(opened: Promise<Lease>, error: unknown): boolean {
-    const fallback = this.#fallback;
-    if (!fallback?.helps(databaseError(this.#failure ?? error, this.identity, this.#access))) return false;
-    opened.then((lease) => leave(lease, "rollback")).catch(() => {});
-    this.#fallback = undefined;
-    this.#failure = undefined;
-    this.#pool = fallback.pool;
+  /** Begins again: on the other server, or after a migration has changed what the first statement answers with. */
+  #restart(opened: Promise<Lease>, error: unknown): boolean {
+    const failure = this.#failures.first ?? error;
+    const fallback = this.#fallback?.helps(this.#failures.refusal(failure)) && this.#fallback;
+    if (!fallback && (this.#isAnswered || !isPlanOutdated(failure))) return false;
+    opened.then((lease) => leave(lease, "rollback", failure)).catch(() => {});
+    this.#failures.first = undefined;
+    if (fallback) {
+      this.#fallback = undefined;
+      this.#pool = fallback.pool;
+      fallback.moved();
+    }
     this.#lease = this.#open();
-    fallback.moved();
     return true;
   }
 
@@ -155,18 +171,18 @@ export class RequestTransaction {
     if (this.isOver) throw reason;
     if (saved.status === "rejected") {
       // Another of these failed, and the transaction is rolling back to its savepoint.
-      if (this.#failure === undefined && this.#returning && this.#returning !== before) {
+      if (this.#failures.first === undefined && this.#returning && this.#returning !== before) {
         await this.#returning;
         return this.tryAsLogin(config, values);
       }
-      this.#failure ??= reason;
+      this.#failures.first ??= reason;
       throw reason;
     }
     this.#returning = Promise.all(
       ["rollback to savepoint", "release savepoint"].map((what) => this.#send({ text: `${what} ${savepoint}` })),
     );
     await this.#returning.catch((error) => {
-      this.#failure ??= error;
+      this.#failures.first ??= error;
     });
     throw reason;
   }
@@ -194,7 +210,7 @@ export class RequestTransaction {
     } catch (error) {
       [this.messages.length, this.stored.length] = said;
       for (const what of ["rollback to", "release"]) await this.query({ text: `${what} ${savepoint}` });
-      this.#failure = undefined;
+      this.#failures.first = undefined;
       throw error;
     }
   }
@@ -213,24 +229,21 @@ export class RequestTransaction {
     if (this.identity.role === "svc_system") await placed;
     const lease = await this.#end();
     if (!lease) return void (await placed);
-    if (this.#failure) {
-      await leave(lease, "rollback", this.#failure).catch(() => {});
-      throw databaseError(this.#failure, this.identity, this.#access);
+    if (this.#failures.first) {
+      await leave(lease, "rollback", this.#failures.first).catch(() => {});
+      throw this.#failures.refusal(this.#failures.first);
     }
-    if (this.#access === "read") {
-      // A reader has its result already: answer while the connection finishes.
-      return void leave(lease, "commit").catch(() => {});
-    }
+    // A reader has its result already: answer while the connection finishes.
+    if (this.#access === "read") return commitRead(lease, this.#underWay > 0);
     const end = () => leave(lease, "commit");
-    const command = await commitWrites(lease.client, this.#pool, this.#mark, end, placed).catch((error) => {
-      throw error instanceof SvcError ? error : databaseError(this.#failure ?? error, this.identity, this.#access);
+    const at = placed?.then(({ rows }) => rows[0]?.place as string);
+    const command = await commitWrites(lease.client, this.#pool, this.#mark, end, at).catch((error) => {
+      throw error instanceof SvcError ? error : this.#failures.refusal(error);
     });
     // PostgreSQL answers COMMIT with ROLLBACK, without an error, if the transaction had already failed: by a statement
     // that the handler had not awaited.
     if (command === "COMMIT") return;
-    throw this.#failure
-      ? databaseError(this.#failure, this.identity, this.#access)
-      : new SvcError("CONFLICT", "The changes could not be saved.");
+    throw this.#failures.refusal(new SvcError("CONFLICT", "The changes could not be saved."));
   }
 
   /** Runs the last statement. It need not return to the caller's role, and asks for the place of COMMIT, too. */
@@ -247,23 +260,13 @@ export class RequestTransaction {
    * Rolls everything back, unless `commit` was called. Never throws: the error that caused the rollback matters more.
    */
   async rollback(): Promise<void> {
-    const lease = await this.#end().catch(() => undefined);
-    if (lease) await leave(lease, "rollback", this.#failure).catch(() => {});
+    const lease = await this.#end()?.catch(() => undefined);
+    if (lease) await leave(lease, "rollback", this.#failures.first).catch(() => {});
   }
 
-  /**
-   * The error that the caller may see: errors of this transaction's statements go through the SQLSTATE map, others stay
-   * unchanged.
-   */
+  /** As `Failures.explain`. */
   explain(error: unknown): unknown {
-    if (!(error instanceof Error)) return error;
-    const own = [error, error.cause].find((one) => this.#failures.has(Object(one)));
-    return own === undefined ? error : databaseError(this.#failure ?? own, this.identity, this.#access);
-  }
-
-  #note(error: unknown): void {
-    this.#failure ??= error;
-    this.#failures.add(Object(error));
+    return this.#failures.explain(error);
   }
 
   async #open(): Promise<Lease> {
@@ -271,28 +274,21 @@ export class RequestTransaction {
     const lease = await acquire(pool, this.identity.holder);
     // Sent together with the next statement. If one of them fails, so does that statement: outside a transaction this
     // login has no privilege on any table, inside a failed one nothing runs.
-    const send = (config: pg.QueryConfig) =>
-      lease.client.query(config).catch((error) => {
-        if (pool === this.#pool) this.#note(error);
-        return undefined;
-      });
-    const opening = { access: this.#access, limits: this.#limits, traceparent: this.#traceparent };
-    if (this.identity.role === "svc_system") {
-      await enterAsSystem(send, opening, this.identity);
-      return lease;
-    }
-    batchWrites(lease.client);
-    const entering = enterAsCaller(send, opening, this.identity);
-    if (this.#access === "write") {
-      entering.then((answer) => {
-        this.#mark = answer?.rows[0];
-      });
-    }
+    const isPipelined = this.identity.role !== "svc_system";
+    if (isPipelined) batchWrites(lease.client);
+    const entering = enterTransaction(lease.client, this.#opening, this.identity).catch((error) => {
+      if (pool === this.#pool) this.#failures.note(error);
+      return undefined;
+    });
+    entering.then((mark) => {
+      this.#mark = mark;
+    });
+    if (!isPipelined) await entering;
     return lease;
   }
 
   /** Marks the transaction ended; returns its connection once, since the connection then belongs to another holder. */
-  async #end(): Promise<Lease | undefined> {
+  #end(): Promise<Lease> | undefined {
     const lease = this.#lease;
     this.isOver = true;
     this.#lease = undefined;

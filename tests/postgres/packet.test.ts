@@ -3,7 +3,8 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enterPlanning, seeing } from "../../src/crud/prepared-read.ts";
-import { maxPrepared, type Step, sendPacket } from "../../src/postgres/packet.ts";
+import { maxPrepared } from "../../src/postgres/kept-statements.ts";
+import { type Step, sendPacket } from "../../src/postgres/packet.ts";
 import { database } from "../support/database.ts";
 
 const db = database();

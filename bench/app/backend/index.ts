@@ -1,5 +1,5 @@
 import { channel, createCrudFactory, createSvcProcedureBuilders, defineApi, v } from "@svc/core";
-import { eq } from "drizzle-orm";
+import { desc, eq } from "drizzle-orm";
 import * as schema from "./schema.ts";
 
 const procedure = createSvcProcedureBuilders<typeof schema>();
@@ -27,6 +27,32 @@ const storeFile = procedure.mutation
 const openItems = procedure.query
   .name("openItems")
   .handler(({ context }) => context.db.$count(schema.items, eq(schema.items.done, false)));
+
+/** What bench/handlers.ts measures: what an author writes by hand. */
+const itemById = procedure.query
+  .name("itemById")
+  .input(v.object({ id: v.number() }))
+  .handler(async ({ context, input }) => {
+    const [item] = await context.db.select().from(schema.items).where(eq(schema.items.id, input.id));
+    return item ?? null;
+  });
+const latestItems = procedure.query.name("latestItems").handler(async ({ context }) => {
+  const [data, total] = await Promise.all([
+    context.db.select().from(schema.items).orderBy(desc(schema.items.createdAt), desc(schema.items.id)).limit(20),
+    context.db.$count(schema.items),
+  ]);
+  return { data, total };
+});
+const addItem = procedure.mutation
+  .name("addItem")
+  .input(v.object({ title: v.string() }))
+  .handler(async ({ context, input }) => {
+    const [item] = await context.db
+      .insert(schema.items)
+      .values({ userId: context.auth.requireAuth().user.id, title: input.title })
+      .returning();
+    return item;
+  });
 
 /** What bench/channels.ts fills. */
 const room = {
@@ -64,5 +90,8 @@ export default defineApi({
     echoToAnyone,
     storeFile,
     openItems,
+    itemById,
+    latestItems,
+    addItem,
   },
 });

@@ -211,6 +211,9 @@ export interface Api {
   readonly echoToAnyone: QueryOf<Procedures["echoToAnyone"]>;
   readonly storeFile: MutationOf<Procedures["storeFile"]>;
   readonly openItems: QueryOf<Procedures["openItems"]>;
+  readonly itemById: QueryOf<Procedures["itemById"]>;
+  readonly latestItems: QueryOf<Procedures["latestItems"]>;
+  readonly addItem: MutationOf<Procedures["addItem"]>;
   readonly workflows: WorkflowsOperations;
   readonly spots: ChannelOf<Channels["spots"]>;
   readonly keptSpots: ChannelOf<Channels["keptSpots"]>;
@@ -280,6 +283,9 @@ export const api: Api = {
   echoToAnyone: query("echoToAnyone"),
   storeFile: mutation("storeFile"),
   openItems: query("openItems"),
+  itemById: query("itemById"),
+  latestItems: query("latestItems"),
+  addItem: mutation("addItem"),
   workflows: {
     list: query("workflows.list"),
     get: query("workflows.get"),

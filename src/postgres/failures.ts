@@ -1,0 +1,41 @@
+/** The errors of one transaction. Used by `transaction.ts`. */
+import type { SvcError } from "../kit/svc-error.ts";
+import type { Access } from "./access.ts";
+import { databaseError, noteStatement } from "./errors.ts";
+import type { Identity } from "./identity.ts";
+
+export class Failures {
+  /** Errors of later statements only follow from it. */
+  first: unknown;
+  readonly #all = new WeakSet<object>();
+  readonly #identity: Identity;
+  readonly #access: Access;
+
+  constructor(identity: Identity, access: Access) {
+    this.#identity = identity;
+    this.#access = access;
+  }
+
+  /** An error of a statement, which may be sent again. */
+  add(error: unknown, text: string): void {
+    this.#all.add(noteStatement(error, text));
+  }
+
+  /** An error that ends the transaction. */
+  note(error: unknown): void {
+    this.first ??= error;
+    this.#all.add(Object(error));
+  }
+
+  /** For the caller: the first error, or the given one. */
+  refusal(error: unknown): SvcError {
+    return databaseError(this.first ?? error, this.#identity, this.#access);
+  }
+
+  /** The error that the caller may see: errors of statements go through the SQLSTATE map, others stay unchanged. */
+  explain(error: unknown): unknown {
+    if (!(error instanceof Error)) return error;
+    const own = [error, error.cause].find((one) => this.#all.has(Object(one)));
+    return own === undefined ? error : this.refusal(own);
+  }
+}
