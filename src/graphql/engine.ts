@@ -55,8 +55,6 @@ export interface EngineOptions {
 interface Attempt {
   /** Whether it must not be repeated: an error then goes to the caller. */
   isOnly: boolean;
-  /** Whether statements are planned anew: those that a connection has prepared may be outdated, too. */
-  isPlanned: boolean;
 }
 
 /** An error that the same request may not have again: of a conflict, or of a migration meanwhile. */
@@ -114,7 +112,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     let failure: unknown;
     let hasFailed = false;
     const body = await inTransaction(limited, caller, access, async (transaction, context) => {
-      const client = clientOf(transaction, limited.limits.statementTimeoutMs, !attempt.isPlanned);
+      const client = clientOf(transaction, limited.limits.statementTimeoutMs);
       const contextValue: RequestContext = {
         session: caller.session,
         pgSettings: null,
@@ -170,14 +168,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     if (cost > settings.maxCost) throw documents.tooCostly(cost);
     const plain = await answerPlain(found, asked, caller);
     if (plain) return plain;
-    for (let retries = 0, isPlanned = false; ; retries++) {
-      const attempt = { isOnly: retries === maxRetries, isPlanned };
+    for (let retries = 0; ; retries++) {
+      const attempt = { isOnly: retries === maxRetries };
       try {
         return await carryOut(found, asked, caller, attempt);
       } catch (error) {
         // A failed COMMIT arrives here too: it has written nothing.
         if (attempt.isOnly || !isPassing(error)) throw error;
-        isPlanned ||= isOutdated(error);
         // Waits until the conflicting transaction is done; an immediate retry would conflict again.
         if (isTransient(error)) await sleep((retries + 1) * (100 + Math.random() * 200));
       }

@@ -74,12 +74,17 @@ export function renameStatements(): void {
 /** @param role plans are made for one role: a statement that two of them use in turn would be planned each time */
 function nameOf(text: string, role: string): string | undefined {
   if (text.length > longestText) return undefined;
-  const known = names.get(text);
-  if (known) return `${known} ${role}`;
-  if (names.size >= maxTexts) names.clear();
-  const hash = known === "" && createHash("sha256").update(text).digest("base64url").slice(0, 22);
-  names.set(text, hash ? `svc ${generation} ${hash}` : "");
-  return undefined;
+  let name = names.get(text);
+  if (name === undefined) {
+    if (names.size >= maxTexts) names.clear();
+    names.set(text, "");
+    return undefined;
+  }
+  if (!name) {
+    name = `svc ${generation} ${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;
+    names.set(text, name);
+  }
+  return `${name} ${role}`;
 }
 
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
