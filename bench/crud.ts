@@ -1,6 +1,6 @@
 /**
- * Generated CRUD and a call without database, against what one would write by hand: Express + pg, Fastify + postgres.js,
- * and node:http + pipelined pg as a limit. Same server, same rows, same policies, taking turns. Each line has the processor
+ * Generated CRUD, handlers that use `ctx.db`, and a call without database, against what one would write by hand: Express + pg,
+ * Express + Drizzle, Fastify + postgres.js, and node:http + pipelined pg as a limit. Same server, same rows, same policies, taking turns. Each line has the processor
  * time of a call in Node and in PostgreSQL. pgbench runs the very statement of `get` and `list` to show what the database
  * alone could do.
  */
@@ -27,6 +27,7 @@ const handWritten = [
   ["node:http + pg", "bare-pg.ts"],
   ["fastify", "fastify.ts"],
   ["express + pg", "express.ts"],
+  ["express + drizzle", "drizzle.ts"],
 ] as const;
 
 export async function run(): Promise<void> {
@@ -156,6 +157,12 @@ async function measure(svc: Contestant, peers: Peer[], bare: Contestant, users: 
   await compare("the same, filtered: 34 of 1,000 rows", [list, ...theirs("/list", filtered)]);
   const title = () => ({ title: `new ${turn++}` });
   await compare("create", [ours("/api/mutation", "items.create", title), ...theirs("/create", title)]);
+  await compare("get by a handler", [ours("/api/query", "itemById", byId), ...theirs("/get", byId)]);
+  await compare("list of 20 by a handler", [
+    ours("/api/query", "latestItems", () => ({})),
+    ...theirs("/list", () => ({})),
+  ]);
+  await compare("create by a handler", [ours("/api/mutation", "addItem", title), ...theirs("/create", title)]);
   await removeCreated(cluster.urls.admin);
 
   const text = () => ({ text: "hello" });

@@ -26,6 +26,13 @@ const asUser = <T>(userId: string, run: (tx: Transaction) => Promise<T>): Promis
     return run(tx);
   });
 
+app.post("/get", async (request, response) => {
+  const [json] = await asUser(response.locals.userId, (tx) =>
+    tx.select().from(items).where(eq(items.id, request.body.id)),
+  );
+  response.json({ json: json ?? null });
+});
+
 app.post("/list", async (request, response) => {
   const { page = 1, limit = 20, filters = {}, search } = request.body;
   const condition = and(
@@ -44,6 +51,14 @@ app.post("/list", async (request, response) => {
     const [counted] = await tx.select({ total: count() }).from(items).where(condition);
     return { data, total: counted?.total };
   });
+  response.json({ json });
+});
+
+app.post("/create", async (request, response) => {
+  const { userId } = response.locals;
+  const [json] = await asUser(userId, (tx) =>
+    tx.insert(items).values({ userId, title: request.body.title }).returning(),
+  );
   response.json({ json });
 });
 

@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { isPlanOutdated } from "./errors.ts";
+import { commitLater, isDirect, sendHeld } from "./send-together.ts";
 import { end } from "./transaction-statements.ts";
 
 /** A connection on loan. */
@@ -28,6 +29,7 @@ export async function acquire(pool: pg.Pool, holder = ""): Promise<Lease> {
   if (waiting) await waiting;
   try {
     const client = await pool.connect();
+    sendHeld(client);
     const { release } = client;
     if (!limit) return { client, release };
     return {
@@ -59,6 +61,17 @@ export async function leave({ client, release }: Lease, how: keyof typeof end, f
     release(true);
     throw error;
   }
+}
+
+/**
+ * Commits a read, which has its result already: nobody waits for this.
+ *
+ * @param isBusy whether a statement is under way, for which no next holder should wait
+ */
+export function leaveRead(lease: Lease, isBusy: boolean): void {
+  if (isBusy || !isDirect(lease.client)) return void leave(lease, "commit").catch(() => {});
+  commitLater(lease.client);
+  lease.release();
 }
 
 /** Waiting calls per caller; each holds a request that has no answer yet. */

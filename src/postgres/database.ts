@@ -59,11 +59,16 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
         return Number(rows[0].count);
       },
     });
-    const database: RequestDatabase = Object.assign(new NodePgTransaction(dialect, session, relational), {
+    let query: object | undefined;
+    const database: RequestDatabase = Object.assign(new NodePgTransaction(dialect, session, undefined), {
       transaction: <T>(run: (db: RequestDatabase) => Promise<T>) => transaction.savepoint(() => run(database)),
       execute: refuseRawSql,
       refreshMaterializedView: refuseRawSql,
     }) as unknown as RequestDatabase;
+    // It has an object for each table, and most calls use none.
+    Object.defineProperty(database, "query", {
+      get: () => (query ??= new NodePgTransaction(dialect, session, relational).query),
+    });
     if (!production) watchWrites(database);
     return database;
   };

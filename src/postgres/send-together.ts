@@ -5,7 +5,6 @@
  */
 import type { Duplex } from "node:stream";
 import type pg from "pg";
-import { type Lease, leave } from "./acquire.ts";
 import { end } from "./transaction-statements.ts";
 
 const streamOf = (client: pg.ClientBase) => (client as unknown as { connection: { stream: Duplex } }).connection.stream; // missing in the types
@@ -25,19 +24,33 @@ export const noteDirect = (client: pg.ClientBase): void => void direct.add(clien
 /** Whether packets of several holders may be under way on a connection: some poolers lose answers then. */
 export const isDirect = (client: pg.ClientBase): boolean => direct.has(client);
 
+/** In milliseconds: how long COMMIT of a read waits for the next holder of its connection. */
+const holdsBack = 1;
+
+/** By connection: sends the COMMIT that is held back. */
+const held = new WeakMap<pg.ClientBase, NodeJS.Timeout>();
+
 /**
- * Commits a read, which nobody awaits. Where nothing stands in the way, its connection is returned before PostgreSQL has
- * answered: if somebody waits for it, COMMIT and the first statements of the next holder are one packet. A connection that
- * is lost meanwhile fails the next statement on it.
- *
- * @param isBusy whether a statement is under way, for which no next holder should wait
+ * Writes COMMIT of a read, which nobody awaits, so that its connection can be returned at once. It leaves with the first
+ * statements of the next holder: a packet of its own costs both sides as much as a small call. If the connection is lost
+ * meanwhile, the next statement on it fails.
  */
-export function commitRead(lease: Lease, isBusy: boolean): void {
-  const { client, release } = lease;
-  if (isBusy || !direct.has(client)) return void leave(lease, "commit").catch(() => {});
+export function commitLater(client: pg.ClientBase): void {
   const stream = streamOf(client);
+  const send = () => {
+    held.delete(client);
+    stream.uncork();
+  };
   stream.cork();
-  setImmediate(() => stream.uncork());
+  held.set(client, setTimeout(send, holdsBack));
   client.query(end.commit).catch(() => {});
-  release();
+}
+
+/** Called with each connection that the pool gives: what is sent in this tick leaves together with a COMMIT that is held back. */
+export function sendHeld(client: pg.ClientBase): void {
+  const timer = held.get(client);
+  if (!timer) return;
+  clearTimeout(timer);
+  held.delete(client);
+  process.nextTick(() => streamOf(client).uncork());
 }

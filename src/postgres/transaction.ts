@@ -7,7 +7,7 @@ import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import type { Access, Fallback, TransactionLimits } from "./access.ts";
-import { acquire, type Lease, leave } from "./acquire.ts";
+import { acquire, type Lease, leave, leaveRead } from "./acquire.ts";
 import { isPlanOutdated, noteStatement, sqlState } from "./errors.ts";
 import { Failures } from "./failures.ts";
 import type { Identity } from "./identity.ts";
@@ -15,7 +15,7 @@ import { renameStatements, sendQuery } from "./kept-statements.ts";
 import { NestedTransactions } from "./nested-transactions.ts";
 import { commitWrites } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
-import { batchWrites, commitRead } from "./send-together.ts";
+import { batchWrites } from "./send-together.ts";
 import {
   enterTransaction,
   type Mark,
@@ -233,8 +233,7 @@ export class RequestTransaction {
       await leave(lease, "rollback", this.#failures.first).catch(() => {});
       throw this.#failures.refusal(this.#failures.first);
     }
-    // A reader has its result already: answer while the connection finishes.
-    if (this.#access === "read") return commitRead(lease, this.#underWay > 0);
+    if (this.#access === "read") return leaveRead(lease, this.#underWay > 0);
     const end = () => leave(lease, "commit");
     const at = placed?.then(({ rows }) => rows[0]?.place as string);
     const command = await commitWrites(lease.client, this.#pool, this.#mark, end, at).catch((error) => {

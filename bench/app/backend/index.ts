@@ -28,7 +28,7 @@ const openItems = procedure.query
   .name("openItems")
   .handler(({ context }) => context.db.$count(schema.items, eq(schema.items.done, false)));
 
-/** What bench/handlers.ts measures: what an author writes by hand. */
+/** Handlers that bench/crud.ts measures beside the generated operations. */
 const itemById = procedure.query
   .name("itemById")
   .input(v.object({ id: v.number() }))
