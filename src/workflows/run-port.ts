@@ -160,7 +160,7 @@ export class RunPort implements ReplayPort {
    */
   async #record(transaction: RequestTransaction | null, step: StepCall): Promise<void> {
     const values = [step.run, step.fence, step.place, step.step, step.result, step.failure, step.began];
-const alone = () => queryText(this.#runtime.systemPool, { ...record, values });
+    const alone = () => queryText(this.#runtime.systemPool, { ...record, values });
     await transaction?.nested?.settle();
     const isUsed = transaction?.isOpen;
     // Ended too: a statement that comes later would open it, and hold its connection for ever.
