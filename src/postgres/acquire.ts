@@ -2,10 +2,10 @@
  * Acquires a connection from a pool. One caller may hold only a share of the pool: a caller with many slow calls waits
  * for its own, and leaves connections for others.
  */
+import type { Duplex } from "node:stream";
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { isPlanOutdated } from "./errors.ts";
-import { commitLater, isDirect, sendHeld } from "./send-together.ts";
 import { end } from "./transaction-statements.ts";
 
 /** A connection on loan. */
@@ -63,15 +63,50 @@ export async function leave({ client, release }: Lease, how: keyof typeof end, f
   }
 }
 
+const direct = new WeakSet<pg.ClientBase>();
+
+/** @param client a pipelined connection without a pooler between it and its backend */
+export const noteDirect = (client: pg.ClientBase): void => void direct.add(client);
+
+/** Whether packets of several holders may be under way on a connection: some poolers lose answers then. */
+export const isDirect = (client: pg.ClientBase): boolean => direct.has(client);
+
+/** In milliseconds: how long COMMIT of a read waits for the next holder of its connection. */
+const holdsBack = 1;
+
+/** By connection: sends the COMMIT that is held back. */
+const held = new WeakMap<pg.ClientBase, NodeJS.Timeout>();
+
+const streamOf = (client: pg.ClientBase) => (client as unknown as { connection: { stream: Duplex } }).connection.stream;
+
 /**
- * Commits a read, which has its result already: nobody waits for this.
+ * Commits a read, which has its result already: nobody waits for this. Its connection is returned at once, and COMMIT
+ * leaves with the first statements of the next holder: a packet of its own costs both sides as much as a small call. If
+ * the connection is lost meanwhile, the next statement on it fails.
  *
  * @param isBusy whether a statement is under way, for which no next holder should wait
  */
 export function leaveRead(lease: Lease, isBusy: boolean): void {
-  if (isBusy || !isDirect(lease.client)) return void leave(lease, "commit").catch(() => {});
-  commitLater(lease.client);
-  lease.release();
+  const { client, release } = lease;
+  if (isBusy || !isDirect(client)) return void leave(lease, "commit").catch(() => {});
+  const stream = streamOf(client);
+  const send = () => {
+    held.delete(client);
+    stream.uncork();
+  };
+  stream.cork();
+  held.set(client, setTimeout(send, holdsBack));
+  client.query(end.commit).catch(() => {});
+  release();
+}
+
+/** What is sent in this tick leaves together with a COMMIT that is held back. */
+function sendHeld(client: pg.ClientBase): void {
+  const timer = held.get(client);
+  if (!timer) return;
+  clearTimeout(timer);
+  held.delete(client);
+  process.nextTick(() => streamOf(client).uncork());
 }
 
 /** Waiting calls per caller; each holds a request that has no answer yet. */

@@ -8,11 +8,10 @@ import pg from "pg";
 import type { Logger } from "pino";
 import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
-import { limitShares } from "./acquire.ts";
+import { limitShares, noteDirect } from "./acquire.ts";
 import { closeAfterRefusedWrites, PoolClient } from "./read-only.ts";
 import { queryKeeping } from "./refusals.ts";
 import { breakIfRowTooLarge, largestRow } from "./row-size.ts";
-import { noteDirect } from "./send-together.ts";
 import { breakConnection, breakIfSilent, keepAlive, silenceAllowed } from "./silence.ts";
 
 export interface PoolUrls {

@@ -16,11 +16,10 @@
  * Next hop: `packet.ts`; docs/adr/0035-short-reads-share-a-connection.md.
  */
 import type pg from "pg";
-import { acquire, isAwaited, type Lease } from "./acquire.ts";
+import { acquire, isAwaited, isDirect, type Lease } from "./acquire.ts";
 import { isConnectionLoss } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { isPrepared } from "./packet.ts";
-import { isDirect } from "./send-together.ts";
 
 /** Reads that one connection has under way. */
 const most = 4;
