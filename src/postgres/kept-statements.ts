@@ -91,16 +91,31 @@ type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
 /** Members of the driver's query that its types do not have. */
 interface DriverQuery {
-  name?: string;
+  name: string | undefined;
+  queryMode: string;
+  types: pg.CustomTypesConfig | undefined;
+  _result: unknown;
+  _results: unknown;
   prepare(connection: Wire): void;
   handleRowDescription(message: { fields: unknown[] }): void;
   handleCommandComplete(message: unknown, connection: Wire): void;
 }
-const DriverQuery = pg.Query as unknown as new (config: pg.QueryConfig, values?: unknown[]) => DriverQuery;
+const DriverQuery = pg.Query as unknown as new (text: string, values?: unknown[]) => DriverQuery;
+const DriverResult = pg.Result as unknown as new (rowMode?: string, types?: pg.CustomTypesConfig) => object;
 
 /** Asks for the description of its rows only once on each connection. */
 class KeptQuery extends DriverQuery {
   #columns: unknown[] = [];
+
+  /** The driver copies an object of settings by its property descriptors, which is 4 % of Node's time for a call. */
+  constructor({ text, types, rowMode }: pg.QueryConfig & { rowMode?: string }, values?: unknown[], name?: string) {
+    super(text, values);
+    this.name = name;
+    this.queryMode = "extended";
+    this.types = types;
+    this._result = new DriverResult(rowMode, types);
+    this._results = this._result;
+  }
 
   override prepare(connection: Wire): void {
     const { columns, quiet } = keptOf(connection);
@@ -132,13 +147,12 @@ export async function sendQuery(
   role: Identity["role"],
 ): Promise<pg.QueryResult> {
   // `pg` would send text without parameters by the simple protocol. Its types lack the option.
-  const extended = { ...config, queryMode: "extended" };
-  if (role === "svc_system") return client.query(extended, values);
+  if (role === "svc_system") return client.query({ ...config, queryMode: "extended" } as pg.QueryConfig, values);
   const kept = config.name ? undefined : nameOf(config.text, role);
   if (kept) makeRoom(client, kept);
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
   const query = client.query as unknown as (query: KeptQuery, callback: Callback) => void;
-  const sent = new KeptQuery(kept ? { ...extended, name: kept } : extended, values);
+  const sent = new KeptQuery(config, values ?? config.values, kept ?? config.name);
   query.call(client, sent, (error, result) => (error ? reject(error) : resolve(result)));
   try {
     return await promise;
