@@ -1,5 +1,5 @@
 /** The request as route handlers and middleware see it. */
-import type { Request, Response } from "express";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SvcRequest } from "../contract/request.ts";
 import { isJson } from "../kit/media-type.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -10,8 +10,21 @@ import { leftSignal } from "./left-signal.ts";
 /** The text after the first "?"; values may contain further ones. */
 export const queryText = (url: string) => (url.includes("?") ? url.slice(url.indexOf("?") + 1) : "");
 
-/** Wraps an Express request. The body is read at most once, whichever readers are called, and how often. */
-export function toSvcRequest(request: Request, limits: BodyLimits, address: string | undefined): SvcRequest {
+/** A request to a route. */
+export interface RoutedRequest {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Without the query. */
+  path: string;
+  /** Decoded. */
+  params: Record<string, string>;
+  /** Of the client. */
+  address: string | undefined;
+}
+
+/** Wraps a request. The body is read at most once, whichever readers are called, and how often. */
+export function toSvcRequest(from: RoutedRequest, limits: BodyLimits): SvcRequest {
+  const { request, response, path, params, address } = from;
   const type = mediaType(request);
   // Parsed fields of a urlencoded form take many times their bytes.
   const isText = isJson(type) || type.startsWith("text/") || type === "application/x-www-form-urlencoded";
@@ -31,14 +44,14 @@ export function toSvcRequest(request: Request, limits: BodyLimits, address: stri
   let signal: AbortSignal | undefined;
   return {
     get signal() {
-      signal ??= leftSignal(request.res as Response);
+      signal ??= leftSignal(response);
       return signal;
     },
     address: address ?? "",
-    method: request.method,
-    path: request.path,
-    params: request.params as Record<string, string>,
-    query: Object.fromEntries(new URLSearchParams(queryText(request.url))),
+    method: request.method ?? "",
+    path,
+    params,
+    query: Object.fromEntries(new URLSearchParams(queryText(request.url ?? ""))),
     headers: Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(", ") : value]),
     ) as Record<string, string>,

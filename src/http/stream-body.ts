@@ -3,8 +3,8 @@
  * Next hop: `src/server/routes.ts` sends them.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { ServerResponse } from "node:http";
 import { pipeline, Readable, Transform } from "node:stream";
-import type { Response } from "express";
 import { toSvcError } from "./errors.ts";
 import { exchangeOf } from "./exchange.ts";
 
@@ -39,7 +39,7 @@ export function inThisCall<T>(pieces: AsyncIterable<T>): AsyncIterable<T> {
  */
 export async function sendStream(
   pieces: StreamBody,
-  response: Response,
+  response: ServerResponse,
   head: () => void,
   length: string | string[] | undefined,
 ): Promise<void> {
@@ -63,7 +63,7 @@ export async function sendStream(
 }
 
 /** Logs why a stream broke after part of the answer was sent. A client's disconnect is not logged. */
-export function noteBreak(source: Readable, response: Response): void {
+export function noteBreak(source: Readable, response: ServerResponse): void {
   // Before the pipeline handles it and closes the answer: that writes the log line.
   source.once("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "ERR_STREAM_PREMATURE_CLOSE") exchangeOf(response).error = toSvcError(error);
@@ -77,7 +77,7 @@ export function noteBreak(source: Readable, response: Response): void {
  * @param said the route's own `content-length`
  * @returns the pipeline's steps for this; none without a content-length
  */
-export function enforceContentLength(said: string | string[] | undefined, response: Response): Transform[] {
+export function enforceContentLength(said: string | string[] | undefined, response: ServerResponse): Transform[] {
   if (said === undefined) return [];
   let sent = 0;
   const wrong = (error: Error) => {

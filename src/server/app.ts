@@ -1,7 +1,8 @@
 /**
- * The HTTP surface: observation of every exchange, then calls by name and stored files, then Express with all other
- * paths.
- * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `express-app.ts` for the rest.
+ * The HTTP surface: observation of every exchange, then calls by name, stored files and the application's routes, then
+ * Express with all other paths.
+ * Next hop: `procedures.ts` for calls by name, `../storage/route.ts` for files, `route-table.ts` for routes, `express-app.ts`
+ * for the rest.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Logger } from "pino";
@@ -26,6 +27,7 @@ import { batchEndpoint } from "./batch.ts";
 import { type ExportLimits, exportEndpoint, isExportPath } from "./export.ts";
 import type { ExpressOptions } from "./express-app.ts";
 import { type ProcedureTransport, procedureEndpoint } from "./procedures.ts";
+import { routeTable } from "./route-table.ts";
 import { SessionStreams } from "./session-streams.ts";
 
 export interface AppOptions extends Omit<ProcedureTransport, "procedures">, Omit<ExpressOptions, "streams"> {
@@ -72,6 +74,7 @@ export async function createApp(options: AppOptions): Promise<RequestListener> {
   options.auth.holds(() => streams.sessions());
   const exports = exportEndpoint({ ...transport, streams, limits: options.exportLimits });
   const cors = createCors(options.origins, options.production ? undefined : options.log);
+  const routeOf = routeTable(options.api["~svc"].routes, { ...options, streams });
   // Loading Express takes a tenth of a start. In production nobody should wait for it.
   const others = loadedOnce(async () => (await import("./express-app.ts")).expressApp({ ...options, streams }));
   if (options.production) await others();
@@ -128,7 +131,9 @@ export async function createApp(options: AppOptions): Promise<RequestListener> {
     if (method === "GET" && isExportPath(path)) return exports;
     if (isUploadPath(path)) return options.uploads;
     if (options.graphql && isGraphqlPath(path)) return options.graphql;
-    return (method === "GET" || method === "HEAD") && isFilePath(path) ? options.files : undefined;
+    if ((method === "GET" || method === "HEAD") && isFilePath(path)) return options.files;
+    const route = routeOf(method, path);
+    return route && ((request, response) => route.endpoint(request, response, path, route.params));
   }
 }
 

@@ -5,14 +5,17 @@
  */
 import express, { type Express, type RequestHandler, Router } from "express";
 import type { Api } from "../contract/api.ts";
+import type { RouteDefinition } from "../contract/http-route.ts";
 import { answerMethods, routedMethods } from "../http/allowed-methods.ts";
+import { handledBy } from "../http/body-budget.ts";
 import { notFound, renderError } from "../http/errors.ts";
 import { setCommonHeaders } from "../http/exchange.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { MetricsAccess } from "../telemetry/metrics-access.ts";
 import { healthEndpoints, type Readiness } from "./health.ts";
 import { type OpenApiEndpoints, openApiEndpoints } from "./openapi.ts";
-import { applicationRoutes, type RouteTransport } from "./routes.ts";
+import { byShape } from "./route-table.ts";
+import { type RouteTransport, routeEndpoint } from "./routes.ts";
 import { staticFiles } from "./static-files.ts";
 
 export interface ExpressOptions extends RouteTransport {
@@ -61,4 +64,19 @@ export async function expressApp(options: ExpressOptions): Promise<Express> {
   app.use(notFound);
   app.use(renderError);
   return app;
+}
+
+/** For what `route-table.ts` leaves to Express: HEAD, the methods of a path, and routes that could be taken for built-in ones. */
+function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
+  // Strict paths: /api/a and /api/a/ differ, and so does letter case.
+  const router = Router({ caseSensitive: true, strict: true });
+  for (const route of routes.toSorted(byShape)) {
+    const endpoint = routeEndpoint(route, transport);
+    router[route.verb](route.path, (request, response) => {
+      const work = endpoint(request, response, request.path, request.params as Record<string, string>);
+      handledBy(request, work);
+      return work;
+    });
+  }
+  return router;
 }

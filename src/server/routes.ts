@@ -1,15 +1,15 @@
 /**
- * The application's own routes (`httpRoutes` of defineApi), mounted on Express.
+ * The application's own routes (`httpRoutes` of defineApi).
  * Next hop: `src/call/invoke.ts`.
  */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
-import { type Request, type RequestHandler, type Response, Router } from "express";
 import { admit, behindGate, checkOutput, invoke } from "../call/invoke.ts";
 import { complete, type RouteDefinition, type RouteResult } from "../contract/http-route.ts";
 import type { SvcRequest } from "../contract/request.ts";
 import { mediaType } from "../http/body.ts";
-import { countAnswer, handledBy } from "../http/body-budget.ts";
+import { countAnswer } from "../http/body-budget.ts";
 import { errorHeaders, toSvcError } from "../http/errors.ts";
 import { callerOf, exchangeOf } from "../http/exchange.ts";
 import { toSvcRequest } from "../http/request.ts";
@@ -31,44 +31,30 @@ export type RouteTransport = Pick<ProcedureTransport, "authenticate" | "runtime"
   streams: SessionStreams;
 };
 
-/** A router for all routes of the application. Fixed segments win over parameters, in whatever order they are registered. */
-export function applicationRoutes(routes: readonly RouteDefinition[], transport: RouteTransport): Router {
-  // Strict paths: /api/a and /api/a/ differ, and so does letter case.
-  const router = Router({ caseSensitive: true, strict: true });
-  for (const route of routes.toSorted((a, b) => shapeOf(a.path).localeCompare(shapeOf(b.path)))) {
-    router[route.verb](route.path, routeEndpoint(route, transport));
-  }
-  return router;
-}
-
-/** A digit for each segment. No two routes of one method have the same segments, so those of one shape do not compete. */
-const shapeOf = (path: string): string =>
-  path
-    .split("/")
-    .map((segment) => (segment.startsWith(":") ? "1" : "0"))
-    .join("");
+/** Answers a request. @param path without the query @param params decoded */
+export type RouteEndpoint = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  params: Record<string, string>,
+) => Promise<void>;
 
 interface Answer extends Required<Pick<RouteResult, "status" | "headers">> {
   body: string | Uint8Array | ReadableStream | StreamBody | undefined;
 }
 
-function routeEndpoint(
+export function routeEndpoint(
   route: RouteDefinition,
   { authenticate, runtime, requests, limits, streams }: RouteTransport,
-): RequestHandler {
+): RouteEndpoint {
   const readsQuery = route.verb === "get" || route.verb === "delete";
-  return (httpRequest, response) => {
-    const work = respond(httpRequest, response);
-    handledBy(httpRequest, work);
-    return work;
-  };
-
-  async function respond(httpRequest: Request, response: Response): Promise<void> {
+  return async (httpRequest, response, path, params) => {
     const exchange = exchangeOf(response);
     exchange.operation = route.path;
 
     const access = route.verb === "get" ? "read" : "write";
-    const request = toSvcRequest(httpRequest, limits, requests.addressOf(httpRequest));
+    const from = { request: httpRequest, response, path, params, address: requests.addressOf(httpRequest) };
+    const request = toSvcRequest(from, limits);
     try {
       const answer = await call(httpRequest, response, request, access);
       if (isStreamBody(answer.body) || answer.body instanceof ReadableStream) streams.stream(response);
@@ -85,9 +71,14 @@ function routeEndpoint(
       exchange.error = error;
       await send(response, { ...answer, headers: { ...errorHeaders(error), ...answer.headers } });
     }
-  }
+  };
 
-  async function call(httpRequest: Request, response: Response, request: SvcRequest, access: "read" | "write") {
+  async function call(
+    httpRequest: IncomingMessage,
+    response: ServerResponse,
+    request: SvcRequest,
+    access: "read" | "write",
+  ) {
     const session = await authenticate(httpRequest.headers, access);
     exchangeOf(response).session = session;
     streams.begin(response, session);
@@ -156,24 +147,33 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
   }
 }
 
-async function send(response: Response, { status, headers, body }: Answer): Promise<void> {
-  const head = () => void response.writeHead(status, { "cache-control": "no-store", ...headers });
+async function send(response: ServerResponse, { status, headers, body }: Answer): Promise<void> {
+  const common = { ...exchangeOf(response).headers, "cache-control": "no-store" };
+  const head = (length?: number) =>
+    void response.writeHead(status, {
+      ...common,
+      ...headers,
+      ...(length !== undefined && { "content-length": length }),
+    });
   const isHead = response.req.method === "HEAD";
   const length = headers["content-length"];
   if (isStreamBody(body) && !(body instanceof ReadableStream) && !isHead)
     return sendStream(body, response, head, length);
-  head();
   if (isHead) {
+    head();
     if (body instanceof ReadableStream) body.cancel().catch(() => {});
     response.end();
   } else if (body instanceof ReadableStream) {
+    head();
     // An error on either side ends the other: the client sees a cut answer, the source is cancelled.
     const stream = Readable.fromWeb(body);
     noteBreak(stream, response);
     pipeline([stream, ...enforceContentLength(length, response), response], () => {});
   } else {
     const whole = body as string | Uint8Array | undefined;
+    const bytes = Buffer.byteLength(whole ?? "");
+    head(whole === undefined ? undefined : bytes);
     response.end(whole);
-    countAnswer(response, Buffer.byteLength(whole ?? ""));
+    countAnswer(response, bytes);
   }
 }

@@ -1,4 +1,4 @@
-import { channel, createCrudFactory, createSvcProcedureBuilders, defineApi, v } from "@svc/core";
+import { channel, createCrudFactory, createSvcHttpRouteBuilders, createSvcProcedureBuilders, defineApi, v } from "@svc/core";
 import { desc, eq } from "drizzle-orm";
 import * as schema from "./schema.ts";
 
@@ -54,6 +54,17 @@ const addItem = procedure.mutation
     return item;
   });
 
+/** Routes that bench/crud.ts measures. */
+const route = createSvcHttpRouteBuilders<typeof schema>();
+const getItem = route.get.path("/api/things/:id").handler(async ({ context, request }) => {
+  const [item] = await context.db.select().from(schema.items).where(eq(schema.items.id, Number(request.params.id)));
+  return { body: item ?? null };
+});
+const hello = route.get
+  .path("/api/hello/:name")
+  .allowAnonymous()
+  .handler(({ request }) => ({ body: { hello: request.params.name } }));
+
 /** What bench/channels.ts fills. */
 const room = {
   input: v.object({ n: v.number() }),
@@ -67,6 +78,7 @@ const keptSpots = channel("keptSpots", { ...room, durable: { keep: "1 day" } });
 const found = { searchFields: ["title"], allowedFilters: ["title", "done", "priority", "createdAt"] } as const;
 
 export default defineApi({
+  httpRoutes: { getItem, hello },
   channels: { spots, keptSpots },
   procedures: {
     items: createCrud(schema.items, { transfer: { export: true, import: true } }),
