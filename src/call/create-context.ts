@@ -8,6 +8,7 @@ import { type Context, type ContextAuth, inProduction, type PlatformContext } fr
 import type { RequestDatabase, SystemDatabase } from "../contract/database.ts";
 import type { ContextGrounding, GroundingOptions } from "../contract/grounding.ts";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
+import { extend } from "../contract/middleware.ts";
 import type { ContextRag } from "../contract/rag.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
 import type { ContextScheduler } from "../contract/scheduler.ts";
@@ -226,7 +227,7 @@ export class CallContext implements Context, PlatformContext {
 
   /** The same context, for code of an anonymous definition. */
   static behind<C extends Context>(context: C, its: AnonymousGate): C {
-    return Object.create(context, { [gate]: { value: its } });
+    return extend(context, { [gate]: its });
   }
 
   /** Runs the handler so that the AI module, which is imported and not passed, knows its caller. */

@@ -117,9 +117,11 @@ export function readResult(
 const plainKey = (key: PropertyKey): string | number => (typeof key === "symbol" ? String(key) : key);
 
 /**
- * The old context with parts replaced. It is the prototype, so lazy members stay lazy; descriptors do not trigger its
- * getters.
+ * The old context with parts replaced. Lazy members stay lazy: they are getters of the prototype, and descriptors do not
+ * trigger getters. The old context is not the prototype itself: V8 keeps what belongs to such an object until its next full
+ * collection.
  */
-function extend(context: Context, change: object): Context {
-  return Object.create(context, Object.getOwnPropertyDescriptors({ ...change }));
+export function extend<C extends object>(context: C, change: object): C {
+  const extended = Object.create(Object.getPrototypeOf(context), Object.getOwnPropertyDescriptors(context));
+  return Object.defineProperties(extended, Object.getOwnPropertyDescriptors({ ...change }));
 }

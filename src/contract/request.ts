@@ -1,4 +1,4 @@
-/** The request as route handlers and middleware see it. `src/http/request.ts` makes it from Express's request. */
+/** The request as route handlers and middleware see it. `src/http/request.ts` makes it. */
 
 export interface SvcRequest<Params = Record<string, string>> {
   /** Upper case. */

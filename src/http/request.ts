@@ -41,12 +41,7 @@ export function toSvcRequest(from: RoutedRequest, limits: BodyLimits): SvcReques
     if (body || isText) return parseForm(await bytes(), type);
     return readForm(request, { ...limits, maxParts: routeParts });
   };
-  let signal: AbortSignal | undefined;
-  return {
-    get signal() {
-      signal ??= leftSignal(response);
-      return signal;
-    },
+  return Object.assign(new Requested(response), {
     address: address ?? "",
     method: request.method ?? "",
     path,
@@ -68,5 +63,20 @@ export function toSvcRequest(from: RoutedRequest, limits: BodyLimits): SvcReques
     },
     arrayBuffer: async () => new Uint8Array(await bytes()).buffer,
     text: async () => (await bytes()).toString("utf8"),
-  };
+  });
+}
+
+/** Makes the signal when it is used. A getter of an object literal would keep each request until V8's next full collection. */
+class Requested {
+  readonly #response: ServerResponse;
+  #signal: AbortSignal | undefined;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= leftSignal(this.#response);
+    return this.#signal;
+  }
 }

@@ -59,19 +59,29 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
         return Number(rows[0].count);
       },
     });
-    let query: object | undefined;
     const database: RequestDatabase = Object.assign(new NodePgTransaction(dialect, session, undefined), {
+      query: relationalQueries(() => new NodePgTransaction(dialect, session, relational).query),
       transaction: <T>(run: (db: RequestDatabase) => Promise<T>) => transaction.savepoint(() => run(database)),
       execute: refuseRawSql,
       refreshMaterializedView: refuseRawSql,
     }) as unknown as RequestDatabase;
-    // It has an object for each table, and most calls use none.
-    Object.defineProperty(database, "query", {
-      get: () => (query ??= new NodePgTransaction(dialect, session, relational).query),
-    });
     if (!production) watchWrites(database);
     return database;
   };
+}
+
+/** `db.query`, made when it is used: it has an object for each table, and most calls use none. */
+function relationalQueries(make: () => object): object {
+  let made: object | undefined;
+  return new Proxy(
+    {},
+    {
+      get(_target, table) {
+        made ??= make();
+        return Reflect.get(made, table);
+      },
+    },
+  );
 }
 
 /** Every statement of the query builder begins like this. */

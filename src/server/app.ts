@@ -69,7 +69,7 @@ export async function createApp(options: AppOptions): Promise<RequestListener> {
     else if (kind === "mutation")
       calls.set(`/api/mutation/${name}`, (request, response) => mutation(request, response, name));
   }
-  const streams = new SessionStreams(options.auth.hasSession);
+  const streams = new SessionStreams(options.metrics.inFlight, options.auth.hasSession);
   options.auth.onEnd((ended) => void streams.end(ended));
   options.auth.holds(() => streams.sessions());
   const exports = exportEndpoint({ ...transport, streams, limits: options.exportLimits });

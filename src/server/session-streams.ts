@@ -9,36 +9,32 @@ import { exchangeOf } from "../http/exchange.ts";
 import type { Ended, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
-interface Begun {
-  session: Session;
-  isStream: boolean;
-  hasEnded: boolean;
-}
-
 export class SessionStreams {
-  readonly #begun = new Map<ServerResponse, Begun>();
+  readonly #answers: Iterable<ServerResponse>;
   readonly #hasSession: (id: string) => Promise<boolean>;
 
-  /** @param hasSession whether the session with that id is still valid */
-  constructor(hasSession: (id: string) => Promise<boolean>) {
+  /** @param answers those under way @param hasSession whether the session with that id is still valid */
+  constructor(answers: Iterable<ServerResponse>, hasSession: (id: string) => Promise<boolean>) {
+    this.#answers = answers;
     this.#hasSession = hasSession;
   }
 
   /** The sessions whose answers may still be cut. */
   *sessions(): Generator<Session> {
-    for (const { session } of this.#begun.values()) yield session;
+    for (const response of this.#answers) {
+      const { begun } = exchangeOf(response);
+      if (begun) yield begun.session;
+    }
   }
 
   /** Must be called once the caller is known: the session may end before the stream begins. */
   begin(response: ServerResponse, session: Session | null): void {
-    if (!session || response.closed) return;
-    this.#begun.set(response, { session, isStream: false, hasEnded: false });
-    response.once("close", () => this.#begun.delete(response));
+    if (session) exchangeOf(response).begun = { session, isStream: false, hasEnded: false };
   }
 
   /** From now on the answer is cut when its session ends, or at once if it has ended. */
   stream(response: ServerResponse): void {
-    const begun = this.#begun.get(response);
+    const { begun } = exchangeOf(response);
     if (!begun) return;
     begun.isStream = true;
     if (begun.hasEnded) cut(response);
@@ -49,7 +45,9 @@ export class SessionStreams {
    * user says that others may have been missed. For both the database is asked.
    */
   async end({ user, session }: Ended): Promise<void> {
-    for (const [response, begun] of [...this.#begun]) {
+    for (const response of this.#answers) {
+      const { begun } = exchangeOf(response);
+      if (!begun) continue;
       const { id, key, user: own } = begun.session;
       const isUnclear = user === undefined || (key && session === undefined && user === own.id);
       const isOver = isUnclear ? !(await this.#hasSession(id).catch(() => false)) : session === id;

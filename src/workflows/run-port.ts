@@ -66,6 +66,43 @@ export interface ClaimedRun {
   size: number;
 }
 
+/** What the function of a step uses. Its parts are made when they are used. */
+class StepOfRun implements RunningStep {
+  readonly position: string;
+  readonly name: string;
+  readonly #transaction: RequestTransaction;
+  readonly #runtime: RunRuntime;
+  usedDb: RequestDatabase | undefined;
+  #storage: CallStorage | undefined;
+
+  constructor(position: string, name: string, transaction: RequestTransaction, runtime: RunRuntime) {
+    this.position = position;
+    this.name = name;
+    this.#transaction = transaction;
+    this.#runtime = runtime;
+  }
+
+  get db(): RequestDatabase {
+    this.usedDb ??= this.#runtime.requestDatabase(this.#transaction);
+    return this.usedDb;
+  }
+
+  get storage(): CallStorage {
+    this.#storage ??= new CallStorage(this.#runtime.storage, this.#transaction, "write");
+    return this.#storage;
+  }
+
+  get rag(): RunningStep["rag"] {
+    const { userId, role } = this.#transaction.identity;
+    return contextRag(this.#transaction, userId || null, role === "svc_system");
+  }
+
+  /** After COMMIT or a rollback. */
+  async ended(how: "committed" | "rolledBack"): Promise<void> {
+    await this.#storage?.[how]();
+  }
+}
+
 export class RunPort implements ReplayPort {
   readonly #runtime: RunRuntime;
   readonly #runId: string;
@@ -93,25 +130,13 @@ export class RunPort implements ReplayPort {
   }
 
   async #step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
-    const { limits, requestDatabase } = this.#runtime;
-    const transaction = new RequestTransaction(this.#pool, this.#identity, "write", limits);
+    const transaction = new RequestTransaction(this.#pool, this.#identity, "write", this.#runtime.limits);
     const began = new Date().toISOString();
     const call = { kind: "step", run: this.#runId, fence: this.#fence, place: position, step: name, began } as const;
-    let db: RequestDatabase | undefined;
-    const storage = new CallStorage(this.#runtime.storage, transaction, "write");
-    const step: RunningStep = {
-      position,
-      name,
-      get db() {
-        db ??= requestDatabase(transaction);
-        return db;
-      },
-      storage,
-      rag: contextRag(transaction, this.#identity.userId || null, this.#identity.role === "svc_system"),
-    };
+    const step = new StepOfRun(position, name, transaction, this.#runtime);
     const fail = async (error: unknown): Promise<never> => {
       await transaction.rollback();
-      await storage.rolledBack();
+      await step.ended("rolledBack");
       if (this.#signal.aborted && error === this.#signal.reason) throw new StepInterrupted();
       const explained = transaction.explain(error);
       // Ends the replay and uses up no attempt of the step: the job is tried again when the worker can connect.
@@ -124,7 +149,7 @@ export class RunPort implements ReplayPort {
     let done: { result: T; stored: string };
     try {
       const result = await withAiCall(
-        () => this.#aiCall(transaction, storage),
+        () => this.#aiCall(transaction, step.storage),
         () => run(step),
       );
       const what = `The result of the step "${name}"`;
@@ -149,8 +174,8 @@ export class RunPort implements ReplayPort {
       if (error instanceof RunLostError || (isConnectionLoss(error) && !isPause)) throw error;
       return fail(error);
     }
-    await storage.committed();
-    tellUnsent(this.#log, "wf.db", db);
+    await step.ended("committed");
+    tellUnsent(this.#log, "wf.db", step.usedDb);
     return done.result;
   }
 
