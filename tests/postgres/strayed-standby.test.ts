@@ -101,7 +101,8 @@ test.skipIf(missing)(`a standby that is ahead of the primary answers nobody${mis
   const primary = createPool("request", promoted.url, settings, createLog("silent"));
   try {
     const [ahead, behind] = [await standby.connect(), await promoted.connect()];
-    await behind.query("select pg_promote()");
+    // Databases that other tests drop meanwhile conflict with statements of a standby.
+    await until(() => behind.query("select pg_promote()").then(Boolean, (error) => sqlState(error) !== "40001"));
     const { rows } = await behind.query("select pg_current_wal_insert_lsn() as place");
     await until(async () => {
       await db.sql("select pg_logical_emit_message(false, 'test', repeat('x', 10000))");
