@@ -165,6 +165,17 @@ async function measure(svc: Contestant, peers: Peer[], bare: Contestant, users: 
   await compare("create by a handler", [ours("/api/mutation", "addItem", title), ...theirs("/create", title)]);
   await removeCreated(cluster.urls.admin);
 
+  const [, fastify, , drizzle] = peers;
+  const route = ({ name, process }: Peer) => ({
+    ...{ name, process, path: "/hello/world" },
+    headers: { authorization: `Bearer ${users[0]?.token}` },
+  });
+  const routers = [{ name: "svc", process: svc }, fastify, drizzle].filter((one) => one !== undefined);
+  reportBeside(
+    "a route without database",
+    await interleave(routers.map(route), { databaseCpu, rounds: 4, seconds: 2 }),
+  );
+
   const text = () => ({ text: "hello" });
   const limit = { ...ours("/", "echo", text), name: "node:http", process: bare };
   const echo = await interleave([ours("/api/query", "echo", text), limit]);

@@ -26,6 +26,10 @@ const asUser = <T>(userId: string, run: (tx: Transaction) => Promise<T>): Promis
     return run(tx);
   });
 
+app.get("/hello/:name", (request, response) => {
+  response.json({ hello: request.params.name });
+});
+
 app.post("/get", async (request, response) => {
   const [json] = await asUser(response.locals.userId, (tx) =>
     tx.select().from(items).where(eq(items.id, request.body.id)),

@@ -69,4 +69,6 @@ app.post<{ Body: Body }>("/create", async (request) => {
   return { json: rows?.[0] };
 });
 
+app.get<{ Params: { name: string } }>("/hello/:name", async (request) => ({ hello: request.params.name }));
+
 console.info(`Ready: ${await app.listen({ port: 0, host: "127.0.0.1" })}`);

@@ -90,8 +90,8 @@ const state = Symbol("state");
 const gate = Symbol("gate");
 
 /**
- * The context of a call, and the state that the end of the call needs. A symbol property holds the state instead of
- * private fields: middleware derives objects from the context, and those would lack private fields.
+ * The context of a call, and the state that its end needs. A symbol property holds it: objects that middleware derives from
+ * the context would lack private fields.
  */
 export class CallContext implements Context, PlatformContext {
   readonly [state]: {

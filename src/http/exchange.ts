@@ -36,7 +36,7 @@ export interface Exchange {
   isProbe?: boolean;
   /** Of the signed-in caller. */
   session?: Session | null;
-  /** Of an answer that may become a stream: whose it is, whether it is one, and whether the session has ended meanwhile. */
+  /** Of an answer that may become a stream: whose, whether it is one, and whether the session has ended meanwhile. */
   begun?: { session: Session; isStream: boolean; hasEnded: boolean };
   /** Only under `svc dev`: shows the author the cause of an error, and returns it for the answer. */
   showCause?: ShowCause;
