@@ -5,6 +5,7 @@
 import type { Duplex } from "node:stream";
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
+import { isDirect } from "./direct.ts";
 import { isPlanOutdated } from "./errors.ts";
 import { end } from "./transaction-statements.ts";
 
@@ -62,14 +63,6 @@ export async function leave({ client, release }: Lease, how: keyof typeof end, f
     throw error;
   }
 }
-
-const direct = new WeakSet<pg.ClientBase>();
-
-/** @param client a pipelined connection without a pooler between it and its backend */
-export const noteDirect = (client: pg.ClientBase): void => void direct.add(client);
-
-/** Whether packets of several holders may be under way on a connection: some poolers lose answers then. */
-export const isDirect = (client: pg.ClientBase): boolean => direct.has(client);
 
 /** In milliseconds: how long COMMIT of a read waits for the next holder of its connection. */
 const holdsBack = 1;

@@ -3,14 +3,22 @@
  * takes it longer than most of them run, and it describes the rows of each answer. A text gets a name when it comes for
  * the second time. PostgreSQL decides whether one plan is good for all values:
  * https://www.postgresql.org/docs/current/sql-prepare.html#SQL-PREPARE-NOTES
+ *
+ * A prepared statement keeps the types of its parameters, also after a migration has changed a column: a number too large
+ * for the old type is refused, and the time of day behind a date is cut off. So it is prepared again after a while, and at
+ * once after an error that may come from this.
  * Called by `transaction.ts`, and by `packet.ts` for the statements of generated operations.
  */
-import { createHash } from "node:crypto";
 import pg from "pg";
+import { isDirect } from "./direct.ts";
+import { isPlanOutdated, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 
 /** Statements that a connection keeps prepared. Each takes memory on the server, about 50 KiB. */
 export const maxPrepared = 100;
+
+/** In milliseconds: how long a statement of a handler stays prepared. */
+const maxAge = 10_000;
 
 /** Texts that the process remembers, and the longest one, in characters. */
 const maxTexts = 1_000;
@@ -19,20 +27,30 @@ const longestText = 10_000;
 /** What `pg` keeps of a connection; its types do not have it. */
 interface Wire {
   parsedStatements: Record<string, string | undefined>;
+  /** Those that PostgreSQL is preparing. */
+  submittedNamedStatements: Record<string, string | undefined>;
   close(statement: { type: "S"; name: string }): void;
   describe(portal: unknown): void;
 }
 
+interface Statement {
+  /**
+   * The number of the packet that used it last. A set in the order of use would make tables that V8 keeps:
+   * docs/adr/0004-calls-before-express.md.
+   */
+  used: number;
+  /** By `performance.now()`. */
+  preparedAt: number;
+  /** The columns of its answer, as PostgreSQL has described them; null without any, undefined before the first answer. */
+  columns: unknown[] | null | undefined;
+}
+
 /** Of a connection. */
 interface Kept {
-  /**
-   * Its statements by name, with the number of the packet that used them last. A set in the order of use would make
-   * tables that V8 keeps: docs/adr/0004-calls-before-express.md.
-   */
-  used: Map<string, number>;
-  /** By name: the columns of the answer, as PostgreSQL has described them. */
-  columns: Map<string, unknown[]>;
-  /** The connection, which does not ask for a description. */
+  statements: Map<string, Statement>;
+  /** The connection. It does not close a statement when a value cannot be sent: the driver would still take it for prepared. */
+  lasting: Wire;
+  /** The same, which does not ask for a description. */
   quiet: Wire;
 }
 
@@ -42,34 +60,46 @@ let packets = 0;
 function keptOf(wire: Wire): Kept {
   const known = keptBy.get(wire);
   if (known) return known;
-  const kept = { used: new Map(), columns: new Map(), quiet: Object.assign(Object.create(wire), { describe() {} }) };
+  const lasting: Wire = Object.assign(Object.create(wire), { close() {} });
+  const kept = { statements: new Map(), lasting, quiet: Object.assign(Object.create(lasting), { describe() {} }) };
   keptBy.set(wire, kept);
   return kept;
 }
 
-/** Notes that a statement is used. Closes the one that was not used for the longest time, if there are too many. */
-export function makeRoom(client: pg.ClientBase, name: string): void {
+/**
+ * Notes that a statement is used. Closes those that were not used for the longest time, if there are too many.
+ *
+ * @param age in milliseconds: one that was prepared before is closed, too. (Default: any)
+ */
+export function makeRoom(client: pg.ClientBase, name: string, age = Number.POSITIVE_INFINITY): Statement {
   const wire = (client as unknown as { connection: Wire }).connection;
-  const { used, columns } = keptOf(wire);
-  used.set(name, ++packets);
-  if (used.size <= maxPrepared) return;
-  const [oldest] = [...used].reduce((one, other) => (one[1] < other[1] ? one : other));
-  used.delete(oldest);
-  columns.delete(oldest);
-  if (wire.parsedStatements[oldest] === undefined) return;
-  wire.close({ type: "S", name: oldest });
-  delete wire.parsedStatements[oldest];
+  const { statements } = keptOf(wire);
+  const now = performance.now();
+  const known = statements.get(name);
+  if (known && now - known.preparedAt > age) close(wire, statements, name);
+  const statement = statements.get(name) ?? { used: 0, preparedAt: now, columns: undefined };
+  statements.set(name, statement);
+  statement.used = ++packets;
+  const surplus = statements.size - maxPrepared;
+  if (surplus > 0) {
+    const byUse = [...statements].sort(([, one], [, other]) => one.used - other.used);
+    for (const [oldest] of byUse.slice(0, surplus)) close(wire, statements, oldest);
+  }
+  return statement;
+}
+
+/** Not while PostgreSQL is preparing it: the driver takes it for prepared afterwards. */
+function close(wire: Wire, statements: Map<string, Statement>, name: string): void {
+  if (wire.submittedNamedStatements[name] !== undefined) return;
+  statements.delete(name);
+  if (wire.parsedStatements[name] === undefined) return;
+  wire.close({ type: "S", name });
+  delete wire.parsedStatements[name];
 }
 
 /** Names by text; "" of a text that came once. */
 const names = new Map<string, string>();
-let generation = 0;
-
-/** Gives all texts new names, after a migration has changed what one of them answers with. */
-export function renameStatements(): void {
-  names.clear();
-  generation++;
-}
+let named = 0;
 
 /** @param role plans are made for one role: a statement that two of them use in turn would be planned each time */
 function nameOf(text: string, role: string): string | undefined {
@@ -81,10 +111,28 @@ function nameOf(text: string, role: string): string | undefined {
     return undefined;
   }
   if (!name) {
-    name = `svc ${generation} ${createHash("sha256").update(text).digest("base64url").slice(0, 22)}`;
+    name = `svc ${++named}`;
     names.set(text, name);
   }
   return `${name} ${role}`;
+}
+
+const outdated = new WeakSet<object>();
+
+/** Whether a statement failed because it was prepared before a migration, or may have: without its name it may succeed. */
+export const mayBeOutdated = (error: unknown): boolean => isPlanOutdated(error) || outdated.has(Object(error));
+
+/**
+ * Takes the name of a statement away if it failed as one does that does not fit its tables: such as by an unknown operator,
+ * a type that is gone, or a value that does not fit the type.
+ */
+function noteFailure(error: unknown, text: string, isKept: boolean): void {
+  const state = sqlState(error) ?? "";
+  const isOfTypes = /^(22|42|XX)/.test(state) && state !== "42501"; // not a refusal
+  if (isPlanOutdated(error)) names.clear();
+  else if (isOfTypes) names.delete(text);
+  else return;
+  if (isKept) outdated.add(Object(error));
 }
 
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
@@ -105,23 +153,30 @@ const DriverResult = pg.Result as unknown as new (rowMode?: string, types?: pg.C
 
 /** Asks for the description of its rows only once on each connection. */
 class KeptQuery extends DriverQuery {
-  #columns: unknown[] = [];
+  readonly #statement: Statement | undefined;
+  #columns: unknown[] | null = null;
 
   /** The driver copies an object of settings by its property descriptors, which is 4 % of Node's time for a call. */
-  constructor({ text, types, rowMode }: pg.QueryConfig & { rowMode?: string }, values?: unknown[], name?: string) {
+  constructor(
+    { text, types, rowMode }: pg.QueryConfig & { rowMode?: string },
+    values: unknown[] | undefined,
+    name: string | undefined,
+    statement: Statement | undefined,
+  ) {
     super(text, values);
     this.name = name;
     this.queryMode = "extended";
     this.types = types;
     this._result = new DriverResult(rowMode, types);
     this._results = this._result;
+    this.#statement = statement;
   }
 
   override prepare(connection: Wire): void {
-    const { columns, quiet } = keptOf(connection);
-    const known = this.name === undefined ? undefined : columns.get(this.name);
-    if (known?.length) this.handleRowDescription({ fields: known });
-    super.prepare(known ? quiet : connection);
+    const { lasting, quiet } = keptOf(connection);
+    const { columns } = this.#statement ?? {};
+    if (columns) this.handleRowDescription({ fields: columns });
+    super.prepare(columns === undefined ? lasting : quiet);
   }
 
   override handleRowDescription(message: { fields: unknown[] }): void {
@@ -130,7 +185,7 @@ class KeptQuery extends DriverQuery {
   }
 
   override handleCommandComplete(message: unknown, connection: Wire): void {
-    if (this.name !== undefined) keptOf(connection).columns.set(this.name, this.#columns);
+    if (this.#statement) this.#statement.columns = this.#columns;
     super.handleCommandComplete(message, connection);
   }
 }
@@ -148,15 +203,16 @@ export async function sendQuery(
 ): Promise<pg.QueryResult> {
   // `pg` would send text without parameters by the simple protocol. Its types lack the option.
   if (role === "svc_system") return client.query({ ...config, queryMode: "extended" } as pg.QueryConfig, values);
-  const kept = config.name ? undefined : nameOf(config.text, role);
-  if (kept) makeRoom(client, kept);
+  const name = config.name ?? (isDirect(client) ? nameOf(config.text, role) : undefined);
+  const statement = name && isDirect(client) ? makeRoom(client, name, maxAge) : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
   const query = client.query as unknown as (query: KeptQuery, callback: Callback) => void;
-  const sent = new KeptQuery(config, values ?? config.values, kept ?? config.name);
+  const sent = new KeptQuery(config, values ?? config.values, name, statement);
   query.call(client, sent, (error, result) => (error ? reject(error) : resolve(result)));
   try {
     return await promise;
   } catch (error) {
+    noteFailure(error, config.text, statement !== undefined && config.name === undefined);
     Error.captureStackTrace(Object(error)); // the lines that have called, as the driver's own promises do
     throw error;
   }

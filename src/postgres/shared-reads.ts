@@ -16,7 +16,8 @@
  * Next hop: `packet.ts`; docs/adr/0035-short-reads-share-a-connection.md.
  */
 import type pg from "pg";
-import { acquire, isAwaited, isDirect, type Lease } from "./acquire.ts";
+import { acquire, isAwaited, type Lease } from "./acquire.ts";
+import { isDirect } from "./direct.ts";
 import { isConnectionLoss } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 import { isPrepared } from "./packet.ts";

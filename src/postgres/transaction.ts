@@ -8,10 +8,10 @@ import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import type { Access, Fallback, TransactionLimits } from "./access.ts";
 import { acquire, type Lease, leave, leaveRead } from "./acquire.ts";
-import { isPlanOutdated, noteStatement, sqlState } from "./errors.ts";
+import { noteStatement, sqlState } from "./errors.ts";
 import { Failures } from "./failures.ts";
 import type { Identity } from "./identity.ts";
-import { renameStatements, sendQuery } from "./kept-statements.ts";
+import { mayBeOutdated, sendQuery } from "./kept-statements.ts";
 import { NestedTransactions } from "./nested-transactions.ts";
 import { commitWrites } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
@@ -38,6 +38,8 @@ export class RequestTransaction {
   /** Only of a transaction that writes, once the server has answered its first statements. */
   #mark: Mark | undefined;
   #isAnswered = false;
+  /** Whether it has begun again on the same server. */
+  #isRenewed = false;
   /** Statements without an answer. */
   #underWay = 0;
   /** Whether `commit` or `rollback` has been called. */
@@ -84,17 +86,16 @@ export class RequestTransaction {
 
   async #send(config: pg.QueryConfig, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
     this.#lease ??= this.#open();
-    const [opened, pool] = [this.#lease, this.#pool];
+    const opened = this.#lease;
     this.#underWay++;
     try {
       const { client } = await opened;
       const result = await sendQuery(client, config, values, this.identity.role).catch((error) => {
-        if (isPlanOutdated(error)) renameStatements();
         // If the server closed the connection, the reason came in an earlier event.
         const reason = sqlState(error) === undefined ? (connectionError(client) ?? error) : error;
         this.#failures.add(reason, config.text);
-        // Set at once: a COMMIT sent right after may already be answered. Not after a move: the statement is sent again.
-        if (!this.#fallback && !isTried && pool === this.#pool) this.#failures.first ??= reason;
+        // Set at once: a COMMIT sent right after may already be answered. Not after a restart: the statement is sent again.
+        if (!this.#fallback && !isTried && (this.isOver || opened === this.#lease)) this.#failures.first ??= reason;
         throw reason;
       });
       if (opened === this.#lease) {
@@ -112,11 +113,14 @@ export class RequestTransaction {
     }
   }
 
-  /** Begins again: on the other server, or after a migration has changed what the first statement answers with. */
+  /** Begins again: on the other server, or without the name of the first statement, which was prepared before a migration. */
   #restart(opened: Promise<Lease>, error: unknown): boolean {
     const failure = this.#failures.first ?? error;
     const fallback = this.#fallback?.helps(this.#failures.refusal(failure)) && this.#fallback;
-    if (!fallback && (this.#isAnswered || !isPlanOutdated(failure))) return false;
+    if (!fallback) {
+      if (this.#isAnswered || this.#isRenewed || !mayBeOutdated(failure)) return false;
+      this.#isRenewed = true;
+    }
     opened.then((lease) => leave(lease, "rollback", failure)).catch(() => {});
     this.#failures.first = undefined;
     if (fallback) {

@@ -7,6 +7,10 @@ import { z } from "zod";
 import { Bouncer, findBouncer } from "../../scripts/rehearse/bouncer.ts";
 import { examineWays, wayOf } from "../../src/cli/doctor-connections.ts";
 import type { DatabaseUrls } from "../../src/cluster/types.ts";
+import { identityOfUser } from "../../src/postgres/identity.ts";
+import { createPool } from "../../src/postgres/pools.ts";
+import { RequestTransaction } from "../../src/postgres/transaction.ts";
+import { createLog } from "../../src/telemetry/log.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { type Database, database } from "../support/database.ts";
@@ -157,6 +161,29 @@ describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
     expect(body.json.data).toMatchObject([{ title: "by a job", userId: user.id }]);
     socket.close();
     await worker.stop();
+  });
+
+  test("a handler's statement answers with what its table holds after a migration, on a backend that prepares it anew", async () => {
+    const limits = { statementTimeoutMs: 5_000, idleInTransactionMs: 5_000 };
+    const own = { request: 1, system: 1, auth: 1, waitMs: 5_000, ...limits };
+    const { pool, close } = createPool("request", through.request as string, own, createLog("silent"));
+    const size = async () => {
+      const transaction = new RequestTransaction(pool, identityOfUser("ann"), "read", limits);
+      try {
+        const { rows } = await transaction.query({ text: "select size from moved" });
+        await transaction.commit();
+        return rows[0].size;
+      } finally {
+        await transaction.rollback();
+      }
+    };
+    await db.sql("create table moved as select 10 as size; grant select on moved to svc_authenticated");
+    for (let turn = 0; turn < 3; turn++) expect(await size()).toBe(10);
+    await db.sql(`alter table moved alter size type text;
+      select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = 'svc_request'`);
+    await expect.poll(size).toBe("10");
+    for (let turn = 0; turn < 3; turn++) expect(await size()).toBe("10");
+    await close();
   });
 
   test("svc doctor says which URLs lead through it, and which must not", async () => {
