@@ -107,6 +107,16 @@ describe("a migration that changes the type of a column", () => {
     await expect(once(text.number, ["seven"], ann, "write")).rejects.toMatchObject({ code: "22P02" });
   });
 
+  test("is not assumed more than once for a transaction whose value no type takes", async () => {
+    await db.sql("create sequence runs; grant usage on sequence runs to svc_authenticated");
+    const divide = "select 1 / (nextval('runs') * 0 + $1::int) as quotient";
+    for (let turn = 0; turn < 3; turn++) await once(divide, [1], ann, "write");
+    await expect(once(divide, [0], ann, "write")).rejects.toMatchObject({ code: "22012" });
+    expect(await db.sql("select last_value from runs")).toEqual([{ last_value: "5" }]);
+    await expect(once(divide, [0], ann, "write")).rejects.toMatchObject({ code: "22012" });
+    expect(await db.sql("select last_value from runs")).toEqual([{ last_value: "6" }]);
+  });
+
   test("costs a later statement one error", async () => {
     const later = async (value: string) => {
       const transaction = begin();

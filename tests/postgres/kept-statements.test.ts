@@ -2,6 +2,7 @@
 // another one, or takes more memory of the server than it may.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { identityOfUser } from "../../src/postgres/identity.ts";
 import { maxPrepared } from "../../src/postgres/kept-statements.ts";
 import { ann, bob, callers, nobody } from "./handler-calls.ts";
 
@@ -135,6 +136,17 @@ describe("a read", () => {
     expect([role, user]).toEqual(["svc_authenticated", "bob"]);
     expect(await once(backend, [], nobody)).toEqual([[pid, "svc_anonymous", null]]);
     expect((await pool().query(outside)).rows).toEqual([{ role: "svc_request", id: "" }]);
+  });
+
+  test("leaves neither a job nor the scopes of a key behind", async () => {
+    const acts = "select svc.current_actor(), current_setting('svc.user_id'), svc.current_user_id()";
+    const job = { ...ann, isJob: true as const };
+    const key = identityOfUser("ann", undefined, ["tasks:read"]);
+    for (let turn = 0; turn < 4; turn++) {
+      expect(await once(acts, [], job)).toEqual([["job", "ann", "ann"]]);
+      expect(await once(acts, [], key)).toEqual([["key", "ann\tkey\ttasks:read", "ann"]]);
+      expect(await once(acts, [], bob)).toEqual([["user", "bob", "bob"]]);
+    }
   });
 
   test("keeps it while a statement is under way that the handler did not await", async () => {
