@@ -34,7 +34,7 @@ export function clientOf(transaction: RequestTransaction, timeMs: number): Limit
   return {
     limited,
     async query({ text, values, arrayMode }) {
-      const config = { text, ...(arrayMode && { rowMode: "array" }) };
+      const config = { text, isKept: true, ...(arrayMode && { rowMode: "array" }) };
       const { rows, rowCount } = await limited(() => transaction.query(config, values));
       return { rows, rowCount };
     },

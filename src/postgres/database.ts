@@ -11,6 +11,7 @@ import { misuseError } from "../kit/misuse-error.ts";
 import { relationalConfig } from "../kit/table-config.ts";
 import { checkTables, gatedPool } from "./anonymous-gate.ts";
 import { correctColumns } from "./column-values.ts";
+import { onePlanFits } from "./one-plan.ts";
 import { unlimited } from "./silence.ts";
 import type { RequestTransaction } from "./transaction.ts";
 import { watchWrites } from "./unsent-writes.ts";
@@ -29,6 +30,7 @@ export type CreateRequestDatabase = (
 export function requestDatabases(schema: Schema, production: boolean): CreateRequestDatabase {
   const dialect = new PgDialect();
   const relational = relationalSchema(schema);
+  const fitsOnePlan = onePlanFits(schema);
   /**
    * A helpful error, not the security boundary: that is the login role, which has no more privileges than the caller.
    */
@@ -47,7 +49,7 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
         requireQuery(config.text);
         checkTables(config.text);
         texts?.add(config.text);
-        return transaction.query(config, values);
+        return transaction.query({ ...config, isKept: fitsOnePlan(config.text) }, values);
       },
     } as unknown as pg.PoolClient;
     const session = Object.assign(new NodePgSession(client, dialect, relational), {

@@ -1,7 +1,7 @@
 /**
  * Keeps the statements of handlers prepared. Without a name, PostgreSQL reads and plans a statement in each call, which
- * takes it longer than most of them run, and it describes the rows of each answer. A text gets a name when it comes for
- * the second time. PostgreSQL decides whether one plan is good for all values:
+ * takes it longer than most of them run, and it describes the rows of each answer. A text for which one plan fits all values
+ * (`one-plan.ts`) gets a name when it comes for the second time. After five plans PostgreSQL keeps one:
  * https://www.postgresql.org/docs/current/sql-prepare.html#SQL-PREPARE-NOTES
  *
  * A prepared statement keeps the types of its parameters, also after a migration has changed a column: a number too large
@@ -135,6 +135,12 @@ function noteFailure(error: unknown, text: string, isKept: boolean): void {
   if (isKept) outdated.add(Object(error));
 }
 
+/** A statement of a transaction. */
+export interface HandlerStatement extends pg.QueryConfig {
+  /** Whether it may stay prepared, under a name that it gets. (Default: only under its own, if it has one) */
+  isKept?: boolean;
+}
+
 type Callback = (error: Error | null, result: pg.QueryResult) => void;
 
 /** Members of the driver's query that its types do not have. */
@@ -197,13 +203,13 @@ class KeptQuery extends DriverQuery {
  */
 export async function sendQuery(
   client: pg.ClientBase,
-  config: pg.QueryConfig,
+  config: HandlerStatement,
   values: unknown[] | undefined,
   role: Identity["role"],
 ): Promise<pg.QueryResult> {
   // `pg` would send text without parameters by the simple protocol. Its types lack the option.
   if (role === "svc_system") return client.query({ ...config, queryMode: "extended" } as pg.QueryConfig, values);
-  const name = config.name ?? (isDirect(client) ? nameOf(config.text, role) : undefined);
+  const name = config.name ?? (config.isKept && isDirect(client) ? nameOf(config.text, role) : undefined);
   const statement = name && isDirect(client) ? makeRoom(client, name, maxAge) : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
   const query = client.query as unknown as (query: KeptQuery, callback: Callback) => void;

@@ -11,7 +11,7 @@ import { acquire, type Lease, leave, leaveRead } from "./acquire.ts";
 import { noteStatement, sqlState } from "./errors.ts";
 import { Failures } from "./failures.ts";
 import type { Identity } from "./identity.ts";
-import { mayBeOutdated, sendQuery } from "./kept-statements.ts";
+import { type HandlerStatement, mayBeOutdated, sendQuery } from "./kept-statements.ts";
 import { NestedTransactions } from "./nested-transactions.ts";
 import { commitWrites } from "./outcome.ts";
 import { connectionError } from "./pools.ts";
@@ -65,10 +65,9 @@ export class RequestTransaction {
 
   /**
    * Runs one statement; the first one opens the transaction in the same round trip.
-   *
    * @throws the database's own error, for the handler; `commit` reports it if the handler ignored it
    */
-  async query(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
+  async query(config: HandlerStatement, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.isOver) {
       const late = new Error(
         "ctx.db was used after its call had ended: await every statement before the handler returns; " +
@@ -84,7 +83,7 @@ export class RequestTransaction {
     }
   }
 
-  async #send(config: pg.QueryConfig, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
+  async #send(config: HandlerStatement, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
     this.#lease ??= this.#open();
     const opened = this.#lease;
     this.#underWay++;

@@ -44,7 +44,7 @@ export function callers() {
   async function once(text: string, values: unknown[] = [], identity = ann, access: "read" | "write" = "read") {
     const transaction = begin(identity, access);
     try {
-      const { rows } = await transaction.query({ text, rowMode: "array" } as pg.QueryConfig, values);
+      const { rows } = await transaction.query({ isKept: true, text, rowMode: "array" } as pg.QueryConfig, values);
       await transaction.commit();
       return rows;
     } catch (error) {

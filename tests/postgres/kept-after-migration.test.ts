@@ -25,7 +25,7 @@ describe("a migration that changes what a kept statement answers with", () => {
             begin(ann, access, several.pool),
             begin(ann, access, several.pool),
           ];
-          for (const transaction of [first, second, third]) await transaction.query({ text });
+          for (const transaction of [first, second, third]) await transaction.query({ isKept: true, text });
           for (const transaction of [first, second, third]) await transaction.commit();
         }
         await change();
@@ -34,7 +34,7 @@ describe("a migration that changes what a kept statement answers with", () => {
           begin(bob, access, several.pool),
           begin(ann, access, several.pool),
         ];
-        const sizes = await Promise.all(asked.map((transaction) => transaction.query({ text })));
+        const sizes = await Promise.all(asked.map((transaction) => transaction.query({ isKept: true, text })));
         expect(sizes.map(({ rows }) => String(rows[0].size))).toEqual(["10", "20", "10"]);
         for (const transaction of asked) await transaction.commit();
       }
@@ -49,8 +49,8 @@ describe("a migration that changes what a kept statement answers with", () => {
       await change();
       const transaction = begin();
       const [first, second] = await Promise.all([
-        transaction.query({ text }),
-        transaction.query({ text: "select 2 as two" }),
+        transaction.query({ isKept: true, text }),
+        transaction.query({ isKept: true, text: "select 2 as two" }),
       ]);
       expect([String(first.rows[0].size), second.rows]).toEqual(["10", [{ two: 2 }]]);
       await transaction.commit();
@@ -60,9 +60,9 @@ describe("a migration that changes what a kept statement answers with", () => {
   test("says of a later statement that the call can be sent again, and then it works", async () => {
     for (let turn = 0; turn < 3; turn++) await once(text);
     const transaction = begin();
-    await transaction.query({ text: "select 1" });
+    await transaction.query({ isKept: true, text: "select 1" });
     await change();
-    const failure = await transaction.query({ text }).catch((error) => transaction.explain(error));
+    const failure = await transaction.query({ isKept: true, text }).catch((error) => transaction.explain(error));
     expect(failure).toMatchObject({ code: "UNAVAILABLE", retryAfter: 1 });
     await transaction.rollback();
     expect(String((await once(text))[0])).toBe("10");
@@ -120,8 +120,8 @@ describe("a migration that changes the type of a column", () => {
   test("costs a later statement one error", async () => {
     const later = async (value: string) => {
       const transaction = begin();
-      await transaction.query({ text: "select 1" });
-      await transaction.query({ text: text.code }, [value]).finally(() => transaction.rollback());
+      await transaction.query({ isKept: true, text: "select 1" });
+      await transaction.query({ isKept: true, text: text.code }, [value]).finally(() => transaction.rollback());
     };
     await expect(later("7")).rejects.toMatchObject({ code: "42883" });
     for (let turn = 0; turn < 3; turn++) await later("7");

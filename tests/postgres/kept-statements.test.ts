@@ -70,9 +70,9 @@ describe("statements of handlers", () => {
     for (let turn = 0; turn < 3; turn++) {
       const transaction = begin();
       const asked = [
-        transaction.query({ text: "select 1 / 0" }),
-        transaction.query({ text }, [0]),
-        transaction.query({ text }, [0]),
+        transaction.query({ isKept: true, text: "select 1 / 0" }),
+        transaction.query({ isKept: true, text }, [0]),
+        transaction.query({ isKept: true, text }, [0]),
       ];
       expect((await Promise.allSettled(asked)).map(({ status }) => status)).toEqual(Array(3).fill("rejected"));
       await transaction.rollback();
@@ -97,7 +97,7 @@ describe("statements of handlers", () => {
     for (let turn = 0; turn < 2; turn++) {
       const transaction = begin();
       const asked = Array.from({ length: 2 * maxPrepared }, (_, number) =>
-        transaction.query({ text: `select ${number} as "at once", $1::int as turn` }, [turn]),
+        transaction.query({ isKept: true, text: `select ${number} as "at once", $1::int as turn` }, [turn]),
       );
       for (const [number, { rows }] of (await Promise.all(asked)).entries())
         expect(rows).toEqual([{ "at once": number, turn }]);
@@ -126,7 +126,7 @@ describe("a read", () => {
 
   test("returns its connection before COMMIT is answered, and leaves no identity behind", async () => {
     const transaction = begin();
-    await transaction.query({ text: backend });
+    await transaction.query({ isKept: true, text: backend });
     const waiting = once(backend, [], bob);
     expect(pool().waitingCount).toBe(1);
     const returned = transaction.commit();
@@ -151,8 +151,8 @@ describe("a read", () => {
 
   test("keeps it while a statement is under way that the handler did not await", async () => {
     const transaction = begin();
-    await transaction.query({ text: backend });
-    const slow = transaction.query({ text: "select pg_sleep(0.3)" });
+    await transaction.query({ isKept: true, text: backend });
+    const slow = transaction.query({ isKept: true, text: "select pg_sleep(0.3)" });
     await transaction.commit();
     expect(pool().idleCount).toBe(0);
     await slow;
@@ -162,7 +162,7 @@ describe("a read", () => {
   test("whose connection breaks while it is returned costs the next call a connection, and no more", async () => {
     const [[pid]] = (await once(backend)) as [[number]];
     const transaction = begin();
-    await transaction.query({ text: "select 1" });
+    await transaction.query({ isKept: true, text: "select 1" });
     await db.sql("select pg_terminate_backend($1)", [pid]);
     await sleep(50);
     await transaction.commit();
