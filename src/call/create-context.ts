@@ -89,10 +89,7 @@ export function transactionFor(
 const state = Symbol("state");
 const gate = Symbol("gate");
 
-/**
- * The context of a call, and the state that its end needs. A symbol property holds it: objects that middleware derives from
- * the context would lack private fields.
- */
+/** The context of a call. A symbol property holds its state: what middleware derives from it would lack private fields. */
 export class CallContext implements Context, PlatformContext {
   readonly [state]: {
     services: ContextServices;
