@@ -1,6 +1,7 @@
 /** `npm run bench [-- NAME… [--option value …]]`: runs the named benchmarks, or all of them. One file per dimension. */
 const all = [
   "crud",
+  "handlers",
   "lists",
   "related",
   "batch",

@@ -35,7 +35,7 @@ const openItems = procedure.query
   .name("openItems")
   .handler(({ context }) => context.db.$count(schema.items, eq(schema.items.done, false)));
 
-/** Handlers that bench/crud.ts measures beside the generated operations. */
+/** Handlers that bench/handlers.ts measures. */
 const itemById = procedure.query
   .name("itemById")
   .input(v.object({ id: v.number() }))
@@ -61,7 +61,7 @@ const addItem = procedure.mutation
     return item;
   });
 
-/** A route that bench/crud.ts measures. */
+/** A route that bench/handlers.ts measures. */
 const hello = createSvcHttpRouteBuilders()
   .get.path("/hello/:name")
   .handler(({ request }) => ({ body: { hello: request.params.name } }));
