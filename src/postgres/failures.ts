@@ -7,7 +7,8 @@ import type { Identity } from "./identity.ts";
 export class Failures {
   /** Errors of later statements only follow from it. */
   first: unknown;
-  readonly #all = new WeakSet<object>();
+  /** Most transactions have none. */
+  #all: WeakSet<object> | undefined;
   readonly #identity: Identity;
   readonly #access: Access;
 
@@ -18,13 +19,18 @@ export class Failures {
 
   /** An error of a statement, which may be sent again. */
   add(error: unknown, text: string): void {
-    this.#all.add(noteStatement(error, text));
+    this.#own(noteStatement(error, text));
   }
 
   /** An error that ends the transaction. */
   note(error: unknown): void {
     this.first ??= error;
-    this.#all.add(Object(error));
+    this.#own(Object(error));
+  }
+
+  #own(error: object): void {
+    this.#all ??= new WeakSet();
+    this.#all.add(error);
   }
 
   /** For the caller: the first error, or the given one. */
@@ -35,7 +41,7 @@ export class Failures {
   /** The error that the caller may see: errors of statements go through the SQLSTATE map, others stay unchanged. */
   explain(error: unknown): unknown {
     if (!(error instanceof Error)) return error;
-    const own = [error, error.cause].find((one) => this.#all.has(Object(one)));
+    const own = [error, error.cause].find((one) => this.#all?.has(Object(one)));
     return own === undefined ? error : this.refusal(own);
   }
 }
