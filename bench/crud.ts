@@ -8,7 +8,7 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callText } from "../src/crud/statement.ts";
-import { type Contest, contest, filters, type User } from "./contest.ts";
+import { type Contest, contest, filters, removeCreated, type User } from "./contest.ts";
 import { interleave, report } from "./measure.ts";
 import { contestant } from "./process.ts";
 
@@ -29,6 +29,7 @@ async function measure({ cluster, ours, theirs, compare, turn, users, idle }: Co
   await compare("the same, filtered: 34 of 1,000 rows", [list, ...theirs("/list", filtered)]);
   const title = () => ({ title: `new ${turn()}` });
   await compare("create", [ours("/api/mutation", "items.create", title), ...theirs("/create", title)]);
+  await removeCreated(cluster.urls.admin);
 
   const bare = await contestant([join(import.meta.dirname, "peers/bare-http.ts")]);
   const text = () => ({ text: "hello" });
