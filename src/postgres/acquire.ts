@@ -1,12 +1,12 @@
 /**
- * Acquires a connection from a pool. One caller may hold only a share of the pool: a caller with many slow calls waits
- * for its own, and leaves connections for others.
+ * Acquires a connection from a pool, and returns it with the end of its transaction. One caller may hold only a share of the
+ * pool: a caller with many slow calls waits for its own, and leaves connections for others.
  */
-import type { Duplex } from "node:stream";
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { isDirect } from "./direct.ts";
 import { isPlanOutdated } from "./errors.ts";
+import { streamOf } from "./send-together.ts";
 import { end } from "./transaction-statements.ts";
 
 /** A connection on loan. */
@@ -69,8 +69,6 @@ const holdsBack = 1;
 
 /** By connection: sends the COMMIT that is held back. */
 const held = new WeakMap<pg.ClientBase, NodeJS.Timeout>();
-
-const streamOf = (client: pg.ClientBase) => (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 
 /**
  * Commits a read, which has its result already: nobody waits for this. Its connection is returned at once, and COMMIT

@@ -62,7 +62,7 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
       },
     });
     const database: RequestDatabase = Object.assign(new NodePgTransaction(dialect, session, undefined), {
-      query: relationalQueries(() => new NodePgTransaction(dialect, session, relational).query),
+      query: relationalQueries(relational.schema, () => new NodePgTransaction(dialect, session, relational).query),
       transaction: <T>(run: (db: RequestDatabase) => Promise<T>) => transaction.savepoint(() => run(database)),
       execute: refuseRawSql,
       refreshMaterializedView: refuseRawSql,
@@ -72,18 +72,15 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
   };
 }
 
-/** `db.query`, made when it is used: it has an object for each table, and most calls use none. */
-function relationalQueries(make: () => object): object {
+/** `db.query`, made when it is used: it has an object for each table, and most calls use none. @param tables by name */
+function relationalQueries(tables: object, make: () => object): object {
   let made: object | undefined;
-  return new Proxy(
-    {},
-    {
-      get(_target, table) {
-        made ??= make();
-        return Reflect.get(made, table);
-      },
+  return new Proxy(tables, {
+    get(_tables, table) {
+      made ??= make();
+      return Reflect.get(made, table);
     },
-  );
+  });
 }
 
 /** Every statement of the query builder begins like this. */

@@ -117,6 +117,7 @@ export function databaseError(error: unknown, identity: Identity, access: Access
       ? new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error })
       : new SvcError("INTERNAL", undefined, { cause: error });
   }
+  // Sent again, the statement is prepared anew.
   if (isPlanOutdated(error)) return new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error });
   const mapping: Mapping =
     state === "42501" && isAnonymous(identity)

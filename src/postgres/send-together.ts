@@ -6,7 +6,9 @@
 import type { Duplex } from "node:stream";
 import type pg from "pg";
 
-const streamOf = (client: pg.ClientBase) => (client as unknown as { connection: { stream: Duplex } }).connection.stream; // missing in the types
+/** The connection's socket, which the types of `pg` lack. */
+export const streamOf = (client: pg.ClientBase): Duplex =>
+  (client as unknown as { connection: { stream: Duplex } }).connection.stream;
 
 /** Buffers the connection's output until the currently resolved promises have been handled. */
 export function batchWrites(client: pg.ClientBase): void {

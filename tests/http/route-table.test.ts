@@ -70,7 +70,7 @@ const asked = [
     "/api/files//parts/8",
     "/API/files/7",
   ],
-  ...["/api/x/parts", "/pages/about", "/pages/About", "/pages/", "/home", "/home/part", "/api", "/api/", "/a/b/c"],
+  ...["/api/x/parts", "/pages/about", "/pages/About", "/pages/", "/start", "/start/part", "/api", "/api/", "/a/b/c"],
   ...[
     "/api/files/%ff",
     "/api/files/%",
