@@ -35,10 +35,7 @@ begin
   end if;
   insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, error, user_id, attempts, started_at, finished_at)
     values (record_step.run_id, place, 'step', step, true, outcome, failure, owner, tries, began, clock_timestamp());
-  if owner is not null then -- as announce_run, which costs a twentieth more
-    perform pg_catalog.pg_logical_emit_message(true, 'svc', pg_catalog.jsonb_build_object(
-      'workflow', record_step.run_id, 'user', owner)::text);
-  end if;
+  perform svc_private.announce_run(run_id, owner);
 end
 $$;
 
