@@ -1175,6 +1175,22 @@ comment column checksum: Of the text that was applied last; empty when its file 
 comment column earlier: Checksums of texts that were applied before, the latest last.
 comment column state: Of a file of policies/: svc_private.access_state() of its table when it had been applied. Null: not known.
 
+-- table svc_private.call_counts: owner svc_owner unlogged with fillfactor=70
+column name: text not null
+column seconds: integer not null
+column subject: text not null
+column count: integer not null
+column ends_at: timestamp with time zone not null
+constraint call_counts_pkey: PRIMARY KEY (name, seconds, subject)
+index call_counts_ends_at: svc_private.call_counts USING btree (ends_at)
+grant delete, insert, select, update to svc_system
+comment: Calls in a window of time that begins with the first one. lint:allow unlogged_table: a crash may empty it without harm.
+comment column name: The name that the application gave to its limit.
+comment column seconds: How long a window lasts. Two limits of one name and of different windows are counted apart.
+comment column subject: Whose calls: user: and an id; address: and an IPv4 address or the /64 of an IPv6 address; by: and the hash of what the application named.
+comment column count: Calls since the window began; at most as many as the limit allows.
+comment column ends_at: From when on the count is nothing again, and the row may be removed.
+
 -- table svc_private.crons: owner svc_owner
 column name: text not null
 column schedule: text not null
@@ -8257,6 +8273,48 @@ end
 $function$
 execute: svc_system
 comment: Trigger of auth."user": copies a new name and address into the memberships. Definer: the login of the authentication library has no rights on them.
+
+-- function svc_private.count_call(text,integer,text,integer): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.count_call(name text, seconds integer, subject text, calls integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := clock_timestamp();
+  wait_seconds integer := 0;
+begin
+  insert into svc_private.call_counts as c (name, seconds, subject, count, ends_at)
+  values (
+    count_call.name, count_call.seconds, count_call.subject, 1, moment + make_interval(secs => count_call.seconds)
+  )
+  on conflict (name, seconds, subject) do update
+    set count = case when c.ends_at <= moment then 1 else c.count + 1 end,
+        ends_at = case when c.ends_at <= moment then excluded.ends_at else c.ends_at end
+  where c.ends_at <= moment or c.count < count_call.calls;
+
+  if not found then
+    select greatest(1, ceil(extract(epoch from c.ends_at - moment))) into wait_seconds
+      from svc_private.call_counts c
+     where c.name = count_call.name and c.seconds = count_call.seconds and c.subject = count_call.subject;
+    return wait_seconds;
+  end if;
+
+  delete from svc_private.call_counts c
+   where c.ctid = any (array(
+     select old.ctid from svc_private.call_counts old
+      where old.ends_at < moment
+      order by old.ends_at
+      limit 2
+        for update skip locked
+   ));
+  return 0;
+end
+$function$
+execute: svc_system
+comment: Counts a call of a subject under a limit of the application and returns 0; or returns how many seconds to wait, if the limit is reached. Definer: svc_system has no rights on the table.
 
 -- function svc_private.count_stored_bytes(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.count_stored_bytes()

@@ -50,6 +50,7 @@ export type {
   RagSection,
   RagSource,
 } from "./contract/rag.ts";
+export type { CountCall, RateLimit } from "./contract/rate-limit.ts";
 export type { SvcRequest } from "./contract/request.ts";
 export type {
   ContextSearch,

@@ -10,6 +10,7 @@ import type { ContextGrounding, GroundingOptions } from "../contract/grounding.t
 import type { HandlerAuth } from "../contract/handler-auth.ts";
 import { extend } from "../contract/middleware.ts";
 import type { ContextRag } from "../contract/rag.ts";
+import type { CountCall } from "../contract/rate-limit.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
 import type { ContextScheduler } from "../contract/scheduler.ts";
 import type { ContextSearch } from "../contract/search.ts";
@@ -19,7 +20,6 @@ import type { ContextWorkflows } from "../contract/workflow-runs.ts";
 import { CallScheduler, type InternalNames } from "../jobs/context.ts";
 import { PendingWork } from "../jobs/pending-work.ts";
 import { misuseError } from "../kit/misuse-error.ts";
-import { SvcError } from "../kit/svc-error.ts";
 import type { Access, Fallback, TransactionLimits } from "../postgres/access.ts";
 import { type AnonymousGate, unsafeDb } from "../postgres/anonymous-gate.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
@@ -37,6 +37,7 @@ import { readFileOf } from "../storage/read-file.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallWorkflows } from "../workflows/context.ts";
 import { callHasEnded, contextAuth } from "./handler-auth.ts";
+import { readOnly } from "./hints.ts";
 
 /** The services that all calls of a process share. */
 export interface ContextServices {
@@ -65,6 +66,7 @@ export interface ContextServices {
   fallback?: Fallback;
   systemPool: pg.Pool;
   limits: TransactionLimits;
+  rateLimit: (caller: Caller, ...call: Parameters<CountCall>) => Promise<void>;
   /** The service's public origin. */
   baseUrl: string;
   /** (Default: this process serves no requests) */
@@ -127,12 +129,7 @@ export class CallContext implements Context, PlatformContext {
     return async (work) => {
       own.usedSystem = true; // the answer is not of the call's snapshot alone
       const reading = readInOwnTransaction(readerOf(own), (reader) => work(own.services.requestDatabase(reader)));
-      return reading.catch((error) => {
-        const wrote = error instanceof SvcError && error.code === "QUERY_WROTE";
-        throw wrote
-          ? new SvcError("QUERY_WROTE", "ctx.read was given a write.", { hint: "Write with ctx.db." })
-          : error;
-      });
+      return reading.catch(readOnly);
     };
   }
 
@@ -193,6 +190,10 @@ export class CallContext implements Context, PlatformContext {
     const own = this[state];
     own.workflows ??= new CallWorkflows({ ...sharedOf(own), workflows: own.services.workflows });
     return own.workflows;
+  }
+
+  get rateLimit(): Context["rateLimit"] {
+    return (...call) => this[state].services.rateLimit(this[state].caller, ...call);
   }
 
   get log(): Logger {

@@ -9,6 +9,12 @@ import { fromDatabase, sqlState } from "../postgres/errors.ts";
 export const missingRow = (hint?: string) =>
   new SvcError("NOT_FOUND", "This row does not exist, or you may not change it.", hint ? { hint } : {});
 
+/** Says of a refused write where the code was that sent it. @throws the error */
+export function readOnly(error: unknown): never {
+  const wrote = error instanceof SvcError && error.code === "QUERY_WROTE";
+  throw wrote ? new SvcError("QUERY_WROTE", "ctx.read was given a write.", { hint: "Write with ctx.db." }) : error;
+}
+
 /** Policies hide rows without an error. In development, this hint says how to find the reason. */
 export function explanation(
   { statement: { table }, crud }: ProcedureDefinition & { statement: CrudStatement },

@@ -9,6 +9,7 @@ import type { RequestDatabase, Schema, SystemDatabase } from "./database.ts";
 import type { ContextGrounding } from "./grounding.ts";
 import type { SignedIn, SignInInput, SignUpInput, UserChanges } from "./handler-auth.ts";
 import type { ContextRag } from "./rag.ts";
+import type { CountCall } from "./rate-limit.ts";
 import type { ContextRealtime } from "./realtime.ts";
 import type { ContextScheduler } from "./scheduler.ts";
 import type { ContextSearch } from "./search.ts";
@@ -76,6 +77,8 @@ export interface Context<S extends Schema = Schema> {
   readonly scheduler: ContextScheduler;
   /** Starts, reads and controls the caller's workflow runs. */
   readonly workflows: ContextWorkflows;
+  /** Limits how often a caller does something, in all processes together. */
+  readonly rateLimit: CountCall;
   /** pino, with the request id in every line. */
   readonly log: Logger;
   /** The service's public origin, such as https://api.example.com, for links. */

@@ -46,7 +46,7 @@ export async function dryRun(
   const { app, config, urls, log } = options;
   const settings = { ...config.pool, ...config.limits, request: 2, system: 2, auth: 1 };
   const pools = createPools({ ...urls, system: readOnly(urls.system) }, settings, log);
-  const runtime = createRuntime(options, pools);
+  const runtime = { ...createRuntime(options, pools), rateLimit: async () => {} };
   const done: DryRun = { answer: {}, status: 200, rows: [], jobs: [], messages: [], refused: [] };
   const openFetch = refuseFetch(done.refused);
   try {

@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import { createAiServices } from "../ai/services.ts";
 import type { Runtime } from "../call/invoke.ts";
+import { rateLimiter } from "../call/rate-limit.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { ProcedureKind } from "../contract/procedure.ts";
@@ -64,6 +65,7 @@ export function createRuntime(
     requestPool: pools.request,
     systemPool: pools.system,
     limits: config.limits,
+    rateLimit: rateLimiter(pools.system, config.production),
     documents: { ...config.documents, children: new PrewarmedProcess() },
     production: config.production,
     requestDatabase: requestDatabases(app.schema, config.production),

@@ -34,6 +34,10 @@ const busy = procedure.mutation
     if (input.fails) throw new Error("the printer is on fire");
     return { id: row?.id, at: new Date(0) };
   });
+const limited = procedure.query.handler(async ({ context }) => {
+  for (let n = 0; n < 3; n++) await context.rateLimit("dry", { calls: 1, per: "1 hour" });
+  return "answered";
+});
 /** What leaves the transaction. */
 const escapes = {
   unsafeDb: procedure.mutation.handler(async ({ context }) => {
@@ -47,7 +51,7 @@ const escapes = {
     await fetch("http://127.0.0.1:1/mail?secret=1", { method: "POST" });
   }),
 };
-const api = defineApi({ procedures: { ...crud, busy: { run: busy, sweep }, escapes } });
+const api = defineApi({ procedures: { ...crud, busy: { run: busy, sweep, limited }, escapes } });
 
 beforeAll(async () => {
   files = await mkdtemp(join(tmpdir(), "svc-dry-run-"));
@@ -96,6 +100,10 @@ describe("a dry run", () => {
       messages: [{ invalidate: "notes.list" }],
       refused: [],
     });
+  });
+
+  test("counts for no limit of the application", async () => {
+    expect(await unchanged("busy.limited")).toMatchObject({ status: 200, answer: { json: "answered" }, refused: [] });
   });
 
   test("tells no job of others, neither of the past nor of an open transaction", async () => {

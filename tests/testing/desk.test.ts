@@ -85,6 +85,15 @@ test("jobs run when they are told to, and time passes when it is told to", async
   expect(await priority()).toBe(1);
 });
 
+test("a visitor writes twenty entries into the guest book, and further ones when time has passed", async () => {
+  const visitor = app.anonymous();
+  const write = (n: number) => visitor.mutate(api.guestbook.create, { message: `entry ${n}` });
+  for (let n = 0; n < 20; n++) await write(n);
+  await expect(write(20)).rejects.toMatchObject({ code: "RATE_LIMITED", status: 429 });
+  await app.passTime("10 minutes");
+  expect(await write(21)).toMatchObject({ message: "entry 21" });
+});
+
 test("a workflow waits for days that pass at once", async () => {
   const ann = await app.asUser();
   const { runId } = await ann.mutate(api.expenses.file, { purpose: "A chair", cents: 200_00 });

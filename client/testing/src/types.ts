@@ -47,8 +47,8 @@ export interface TestApp<Api extends Operations = Operations> extends AsyncDispo
    */
   flushJobs(options?: { failures?: "throw" | "return" | undefined }): Promise<{ ran: number; failures: Failure[] }>;
   /**
-   * Lets time pass for waiting work in the database: delays of jobs, sleeps, waits and deadlines of workflows, crons.
-   * The clock, sessions and tokens do not change. Runs nothing: `flushJobs` does.
+   * Lets time pass for waiting work in the database: delays of jobs, sleeps, waits and deadlines of workflows, crons,
+   * windows of rate limits. The clock, sessions and tokens do not change. Runs nothing: `flushJobs` does.
    *
    * @param time an interval as PostgreSQL reads it, such as "2 hours"; or milliseconds
    */

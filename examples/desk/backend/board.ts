@@ -4,7 +4,15 @@ import { createCrud, httpRoute } from "./runtime.ts";
 import { guestbook, posts } from "./schema.ts";
 
 export const postsCrud = createCrud(posts, { allowAnonymous: true });
-export const guestbookCrud = createCrud(guestbook, { allowAnonymous: true });
+export const guestbookCrud = createCrud(guestbook, {
+  allowAnonymous: true,
+  hooks: {
+    beforeCreate: async (entry, { context: ctx }) => {
+      await ctx.rateLimit("guestbook", { calls: 20, per: "10 minutes" });
+      return entry;
+    },
+  },
+});
 
 /** The board as plain text, for a terminal: `curl …/api/board.txt`. */
 export const boardText = httpRoute.get

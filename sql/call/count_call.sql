@@ -1,0 +1,51 @@
+-- Counts a call under a limit of the application, before it is made. Called by src/call/rate-limit.ts, on a connection of its own:
+-- a call that fails later stays counted.
+--
+-- The row is locked until the end of the statement: of a hundred calls at the same moment, only as many as the limit still
+-- allows succeed. A refused call is not counted and writes nothing: a window ends at its original time, however many calls follow.
+--
+-- Every call removes a few expired rows, more than it adds; no other cleanup is needed.
+
+create or replace function svc_private.count_call(name text, seconds integer, subject text, calls integer)
+returns integer
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+#variable_conflict use_column
+declare
+  moment constant timestamptz := clock_timestamp();
+  wait_seconds integer := 0;
+begin
+  insert into svc_private.call_counts as c (name, seconds, subject, count, ends_at)
+  values (
+    count_call.name, count_call.seconds, count_call.subject, 1, moment + make_interval(secs => count_call.seconds)
+  )
+  on conflict (name, seconds, subject) do update
+    set count = case when c.ends_at <= moment then 1 else c.count + 1 end,
+        ends_at = case when c.ends_at <= moment then excluded.ends_at else c.ends_at end
+  where c.ends_at <= moment or c.count < count_call.calls;
+
+  if not found then
+    select greatest(1, ceil(extract(epoch from c.ends_at - moment))) into wait_seconds
+      from svc_private.call_counts c
+     where c.name = count_call.name and c.seconds = count_call.seconds and c.subject = count_call.subject;
+    return wait_seconds;
+  end if;
+
+  delete from svc_private.call_counts c
+   where c.ctid = any (array(
+     select old.ctid from svc_private.call_counts old
+      where old.ends_at < moment
+      order by old.ends_at
+      limit 2
+        for update skip locked
+   ));
+  return 0;
+end
+$$;
+
+comment on function svc_private.count_call(text, integer, text, integer) is
+  'Counts a call of a subject under a limit of the application and returns 0; or returns how many seconds to wait, if the limit is '
+  'reached. Definer: svc_system has no rights on the table.';
