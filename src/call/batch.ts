@@ -171,11 +171,11 @@ export async function runWithin(
     return encode(runtime, { procedure, input }, json);
   }
   admit(context.auth.getSession(), procedure);
-  const result = await behindGate(runtime, procedure.anonymous ? procedure.definedAt : undefined, context, (seen) =>
-    runRefusable(procedure, { context: seen, input, outcome: {} }),
-  );
-  await transaction.nested?.settle();
-  return encodeResult(await checkOutput(procedure.output, result));
+  return behindGate(runtime, procedure.anonymous ? procedure.definedAt : undefined, context, async (seen) => {
+    const result = await runRefusable(procedure, { context: seen, input, outcome: {} });
+    await transaction.nested?.settle();
+    return encodeResult(await checkOutput(procedure.output, result));
+  });
 }
 
 /** Finds the columns of a generated write whose values only PostgreSQL can check. */

@@ -8,13 +8,14 @@ import { defineApi } from "../../src/app/api.ts";
 import { auditApplication } from "../../src/audit/audit.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
-import { service, TestService } from "../support/service.ts";
+import { bearer, service, TestService } from "../support/service.ts";
 import { type Case, readCases, writeCase, writePackages } from "./cases.ts";
 
 const nameOf = (name: string) => `cases.${name.replaceAll("-", "_")}`;
 const blocked = [...(await readCases("other-files", nameOf)), ...(await readCases("unseen", nameOf))];
 const opened = await readCases("opened", nameOf);
 const streams = await readCases("streams", nameOf);
+const outputs = await readCases("outputs", nameOf);
 
 // Inside the project, where @svc/core resolves.
 await mkdir(join(root, ".svc"), { recursive: true });
@@ -26,7 +27,7 @@ await writeFile(join(folder, "tests/tasks.test.ts"), "");
 
 const procedures: Record<string, never> = {};
 const httpRoutes: Record<string, never> = {};
-for (const one of [...blocked, ...opened, ...streams]) {
+for (const one of [...blocked, ...opened, ...streams, ...outputs]) {
   const path = join(await writeCase(folder, one), "backend/tasks.ts");
   for (const [key, made] of Object.entries(await import(pathToFileURL(path).href))) {
     if (typeof made !== "object") continue;
@@ -78,6 +79,20 @@ describe("an anonymous call is stopped where it reaches past the policies", () =
 
 test.for(streams)("$name is stopped: $title", async (one) => {
   expect((await call(app, one)).body.toString()).toBe("then ANONYMOUS_BLOCKED");
+});
+
+describe.each(outputs)("$name is stopped: $title", ({ name }) => {
+  const once = { name: nameOf(name), args: input };
+  test.for([
+    ["alone", "/api/mutation", once, {}],
+    ["in a batch", "/api/batch", { calls: [once] }, {}],
+    ["with an idempotency key", "/api/mutation", once, { "idempotency-key": name }],
+  ] as const)("%s", async ([, path, body, headers]) => {
+    const user = await app.signUp("caller");
+    const sent = { "content-type": "application/json", ...bearer(user), ...headers };
+    const answer = await app.fetch(path, { method: "POST", headers: sent, body: JSON.stringify(body) });
+    expect(answer.body).toMatchObject({ code: "ANONYMOUS_BLOCKED", hint: expect.stringContaining("/backend/shown.ts:") });
+  });
 });
 
 describe("what is allowed runs", () => {
