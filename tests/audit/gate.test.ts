@@ -91,7 +91,10 @@ describe.each(outputs)("$name is stopped: $title", ({ name }) => {
     const user = await app.signUp("caller");
     const sent = { "content-type": "application/json", ...bearer(user), ...headers };
     const answer = await app.fetch(path, { method: "POST", headers: sent, body: JSON.stringify(body) });
-    expect(answer.body).toMatchObject({ code: "ANONYMOUS_BLOCKED", hint: expect.stringContaining("/backend/shown.ts:") });
+    expect(answer.body).toMatchObject({
+      code: "ANONYMOUS_BLOCKED",
+      hint: expect.stringContaining("/backend/shown.ts:"),
+    });
   });
 });
 
