@@ -105,6 +105,9 @@ async function jsonInput(request: SvcRequest, type: string): Promise<unknown> {
   return hasBody ? request.json() : undefined;
 }
 
+/** Beside a content-length, a proxy and a client would disagree about where the answer ends. */
+const framing = new Set(["transfer-encoding", "trailer"]);
+
 /** Encodes a handler's result for the wire. @throws SvcError OUTPUT_INVALID, INTERNAL */
 async function encode(route: RouteDefinition, result: unknown, isHead: boolean): Promise<Answer> {
   const { status, headers, body } = complete(result);
@@ -117,8 +120,13 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
   for (const [name, value] of Object.entries(lower)) {
     validateHeaderName(name);
     for (const one of [value].flat()) validateHeaderValue(name, one);
+    if (framing.has(name)) {
+      throw new SvcError("INTERNAL", undefined, {
+        cause: new Error(`A route set "${name}: ${value}". Leave the header out: svc frames the answer.`),
+      });
+    }
   }
-  if (checked === undefined || checked === null) {
+  if (checked === undefined || checked === null || status === 204) {
     // Without a body, content-length states the length of the body of a GET, or of the answer that the client already
     // has.
     if (!isHead && status !== 304) checkLength(0);

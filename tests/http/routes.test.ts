@@ -173,6 +173,7 @@ describe("an answer", () => {
     ["created", 201, "application/json; charset=utf-8", '{"id":1}'],
     ["redirect", 302, null, ""],
     ["noContent", 204, null, ""],
+    ["noContentButText", 204, null, ""],
     ["teapot", 418, "application/json; charset=utf-8", '{"own":"shape"}'],
   ])("of %s is sent as %i %s", async ([key, status, type, text]) => {
     const response = await fetch(`${svc.url}/api/bodies/${key}`, { method: "POST", redirect: "manual" });
@@ -182,6 +183,7 @@ describe("an answer", () => {
       text: await response.text(),
     }).toEqual({ status, type, text });
     expect(response.headers.get("cache-control")).toBe("no-store");
+    if (status === 204) expect(response.headers.get("content-length")).toBeNull();
   });
 
   test("of bytes is those bytes", async () => {
@@ -207,6 +209,8 @@ describe("an answer", () => {
     "shortLength",
     "longLength",
     "lengthOfNothing",
+    "framed",
+    "trailed",
   ])("that cannot be sent (%s) is a 500 and undoes the call", async (key) => {
     expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({
       status: 500,
