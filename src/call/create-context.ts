@@ -23,6 +23,7 @@ import { misuseError } from "../kit/misuse-error.ts";
 import type { Access, Fallback, TransactionLimits } from "../postgres/access.ts";
 import { type AnonymousGate, unsafeDb } from "../postgres/anonymous-gate.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
+import { usedElsewhere } from "../postgres/failures.ts";
 import { identityOf, systemIdentity } from "../postgres/identity.ts";
 import { readerOfCall, readInOwnTransaction } from "../postgres/own-transaction.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -36,7 +37,7 @@ import { CallStorage } from "../storage/context.ts";
 import { readFileOf } from "../storage/read-file.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallWorkflows } from "../workflows/context.ts";
-import { callHasEnded, contextAuth } from "./handler-auth.ts";
+import { contextAuth } from "./handler-auth.ts";
 import { readOnly } from "./hints.ts";
 
 /** The services that all calls of a process share. */
@@ -108,7 +109,6 @@ export class CallContext implements Context, PlatformContext {
     pendingWork?: PendingWork;
     usedSystem?: boolean;
     texts?: Set<string>;
-    /** As the AI module knows it. */
     call?: () => AiCall;
   };
   /** Set while code of an anonymous definition has the context. */
@@ -242,11 +242,13 @@ export class CallContext implements Context, PlatformContext {
       transaction,
     });
     context[state].call = call;
+    transaction.isElsewhere = () => isAnotherCall(call);
     return withAiCall(call, work);
   }
 
   /** Awaits the handler's scheduled jobs and sends its notifications. Called just before COMMIT. @param last as in `CallRealtime.flush` */
   static async tell(context: CallContext, last?: pg.QueryConfig): Promise<pg.QueryConfig | undefined> {
+    context[state].transaction.isElsewhere = undefined;
     await context[state].transaction.nested?.settle();
     await context[state].pendingWork?.settle();
     const { services, db, unsafeDb, realtime } = context[state];
@@ -280,9 +282,9 @@ export class CallContext implements Context, PlatformContext {
   }
 }
 
-/** A transaction of its own. A stream of the call may still read after its end. @throws SvcError in the code of another call then */
-function readerOf({ services, caller, transaction, call }: CallContext[typeof state]): RequestTransaction {
-  if (transaction.isOver && isAnotherCall(call)) throw misuseError("the context", callHasEnded, services.production);
+/** A transaction of its own. A stream of the call may still read after its end. @throws SvcError in the code of another call */
+function readerOf({ services, caller, call }: CallContext[typeof state]): RequestTransaction {
+  if (isAnotherCall(call)) throw misuseError("the context", usedElsewhere, services.production);
   return transactionFor(services, caller, "read");
 }
 

@@ -10,17 +10,18 @@ import { misuseError } from "../kit/misuse-error.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "../postgres/access.ts";
+import { usedElsewhere } from "../postgres/failures.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
-export const callHasEnded = "its call has ended. Use the context that the handler is given, and keep none.";
+const callHasEnded = "its call has ended. Use the context that the handler is given, and keep none.";
 
 /**
- * @param transaction of the call, which says when it has ended
+ * @param transaction of the call, which says when it has ended, and where its context is used
  * @param auth undefined in a process without sign-in, such as a worker
  */
 export function contextAuth(
   { session, client }: Caller,
-  transaction: Pick<RequestTransaction, "isOver">,
+  transaction: Pick<RequestTransaction, "isOver" | "isElsewhere">,
   access: Access,
   auth: (() => Promise<HandlerAuth>) | undefined,
   production: boolean,
@@ -39,6 +40,7 @@ export function contextAuth(
   };
   const acting = async (act: string) => {
     if (transaction.isOver) throw misuseError(`context.auth.${act}`, callHasEnded, production);
+    if (transaction.isElsewhere?.()) throw misuseError(`context.auth.${act}`, usedElsewhere, production);
     if (access === "read") {
       throw new SvcError("QUERY_WROTE", `context.auth.${act} writes, and this call only reads.`, {
         hint: "Make it a mutation, or a route with another verb than GET.",

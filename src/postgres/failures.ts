@@ -4,6 +4,14 @@ import type { Access } from "./access.ts";
 import { databaseError, noteStatement } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 
+export const usedLate =
+  "ctx.db was used after its call had ended: await every statement before the handler returns; " +
+  "in the body of a stream, read with ctx.read((db) => …).";
+
+export const usedElsewhere =
+  "The context of one call was used in another call, which would act as the user of the first one. Use the context that the handler " +
+  "is given, and keep none. If a queue that calls share runs this, bind it: queue.add(AsyncLocalStorage.bind(work)).";
+
 export class Failures {
   /** Errors of later statements only follow from it. */
   first: unknown;

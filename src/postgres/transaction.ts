@@ -9,7 +9,7 @@ import { activeSpan } from "../telemetry/span.ts";
 import type { Access, Fallback, TransactionLimits } from "./access.ts";
 import { acquire, type Lease, leave, leaveRead } from "./acquire.ts";
 import { noteStatement, sqlState } from "./errors.ts";
-import { Failures } from "./failures.ts";
+import { Failures, usedElsewhere, usedLate } from "./failures.ts";
 import type { Identity } from "./identity.ts";
 import { type HandlerStatement, mayBeOutdated, sendQuery } from "./kept-statements.ts";
 import { NestedTransactions } from "./nested-transactions.ts";
@@ -44,6 +44,8 @@ export class RequestTransaction {
   #underWay = 0;
   /** Whether `commit` or `rollback` has been called. */
   isOver = false;
+  /** Whether the code that runs belongs to another call; undefined where no code of the application runs. */
+  isElsewhere: (() => boolean) | undefined;
   #savepoints = 0;
   /** Nested ones, if the handler has begun some. */
   nested: NestedTransactions | undefined;
@@ -68,19 +70,18 @@ export class RequestTransaction {
    * @throws the database's own error, for the handler; `commit` reports it if the handler ignored it
    */
   async query(config: HandlerStatement, values?: unknown[]): Promise<pg.QueryResult> {
-    if (this.isOver) {
-      const late = new Error(
-        "ctx.db was used after its call had ended: await every statement before the handler returns; " +
-          "in the body of a stream, read with ctx.read((db) => …).",
-      );
-      throw noteStatement(late, config.text);
-    }
+    const misuse = this.#misuse;
+    if (misuse) throw noteStatement(new Error(misuse), config.text);
     try {
       return await this.#send(config, values);
     } catch (error) {
       this.#failures.note(error);
       throw error;
     }
+  }
+
+  get #misuse(): string | false | undefined {
+    return this.isOver ? usedLate : this.isElsewhere?.() && usedElsewhere;
   }
 
   async #send(config: HandlerStatement, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
@@ -157,7 +158,7 @@ export class RequestTransaction {
     const savepoint = `svc_try_${++this.#savepoints}`;
     const { role } = this.identity;
     const asLogin = role !== "svc_system";
-    if (this.isOver) return this.query(config, values); // its error says why not
+    if (this.#misuse) return this.query(config, values); // its error says why not
     if (asLogin) this.#lease?.then(({ client }) => batchWrites(client)).catch(() => {});
     const before = this.#returning;
     const send = (one: pg.QueryConfig, its?: unknown[]) => this.#send(one, its, true);

@@ -1,4 +1,4 @@
-// If this file fails, code that keeps a context beyond its call reads, or changes an account, as the user of that call.
+// If this file fails, code that finds the context of another call reads, writes, or changes an account, as the user of that call.
 import { beforeAll, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -13,8 +13,18 @@ const kept: any = {};
 const keep = procedure.mutation.name("kept.keep").handler(({ context }) => {
   Object.assign(kept, { context, db: context.db });
 });
+const hold = procedure.mutation.name("kept.hold").handler(async ({ context }) => {
+  Object.assign(kept, { context, db: context.db });
+  const before = await context.db.$count(notes);
+  kept.isHeld();
+  await kept.end;
+  return (await context.db.$count(notes)) - before;
+});
 const uses: Record<string, () => Promise<unknown>> = {
   "context.db": () => kept.db.select().from(notes),
+  "context.db.insert": () => kept.db.insert(notes).values({ title: "of another", userId: ann.id }),
+  "context.db.transaction": () => kept.db.transaction((nested: typeof kept) => nested.select().from(notes)),
+  "context.rag": () => kept.context.rag.section(crypto.randomUUID()),
   "context.read": () => kept.context.read((db: typeof kept) => db.select().from(notes)),
   "context.grounding": () =>
     kept.context.grounding.stream({ question: "Who?", scope: { corpus: "all", visibility: "public" }, mode: "qa" }),
@@ -35,7 +45,7 @@ const pages = httpRoute.get.path("/api/kept-pages").handler(({ context }) => {
 });
 
 const db = database();
-const app = service(db, apiWith({ procedures: { kept: { keep, use, job } }, httpRoutes: { pages } }));
+const app = service(db, apiWith({ procedures: { kept: { keep, hold, use, job } }, httpRoutes: { pages } }));
 let ann: User;
 beforeAll(async () => {
   ann = await app.signUp("ann");
@@ -50,7 +60,25 @@ test.for(Object.keys(uses))("%s refuses in another call, once its own has ended"
     expect(body).toMatchObject({ code: "INTERNAL" });
     expect(status).toBe(500);
   }
-  expect(app.logged.at(-1)).toMatch(/call ha[sd] ended/);
+  expect(app.logged.at(-1)).toMatch(/call ha[sd] ended|used in another call/);
+  expect((await app.post("/api/auth/sign-in", { email: ann.email, password: "correct horse" })).status).toBe(200);
+});
+
+test.for(Object.keys(uses))("%s refuses in another call, while its own runs", async (which) => {
+  kept.which = which;
+  const { promise: isHeld, resolve: held } = Promise.withResolvers<void>();
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  Object.assign(kept, { isHeld: held, end });
+  const first = app.mutate(ann, "kept.hold");
+  await isHeld;
+  for (const caller of [null, await app.signUp("bob"), ann]) {
+    const { status, body } = await app.mutate(caller, "kept.use");
+    expect(body).toMatchObject({ code: "INTERNAL" });
+    expect(status).toBe(500);
+    expect(app.logged.at(-1)).toContain("used in another call");
+  }
+  resolve();
+  expect((await first).body).toEqual({ json: 0 });
   expect((await app.post("/api/auth/sign-in", { email: ann.email, password: "correct horse" })).status).toBe(200);
 });
 
