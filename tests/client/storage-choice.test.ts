@@ -10,3 +10,12 @@ test.for(["memroy", "session", "", 1])("refuses an unknown storage, instead of l
   const strategy = { kind: "token", sessionTokenStorage: given(storage) } as const;
   expect(() => createAuthClient("", { strategy })).toThrow(refused);
 });
+
+test.for([
+  [{ sesionTokenStorage: "memory" }, 'createAuthClient has no option "sesionTokenStorage"'],
+  [{ kind: "cookie" }, 'createAuthClient has no option "kind"'],
+  [{ strategy: { kind: "token", storage: "memory" } }, 'strategy has no option "storage"'],
+  [{ authBridge: { path: "/auth" } }, 'authBridge has no option "path"'],
+] as const)("refuses an unknown option, instead of its default: %j", ([options, message]) => {
+  expect(() => createAuthClient("", options as object)).toThrow(message);
+});

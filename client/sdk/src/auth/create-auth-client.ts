@@ -98,16 +98,21 @@ export interface AuthClient extends AccountCalls {
  * Makes the client of the authentication endpoints.
  *
  * @param baseUrl the service's origin, for example https://api.example.com; "" is the page's own
- * @throws TypeError for a baseUrl that is neither an address of HTTP, nor a path, nor "", or for an unknown strategy or storage
+ * @throws TypeError for a baseUrl that is neither an address of HTTP, nor a path, nor "", or for an unknown strategy, storage
+ *   or option
  * @example
  * const auth = createAuthClient("http://localhost:4000");
  * await auth.signIn("ann@example.com", "correct horse");
  */
 export function createAuthClient(baseUrl: string, options: AuthClientOptions = {}): AuthClient {
   const { authBridge: bridge, timeoutMs = 30_000 } = options;
+  // One that is mistyped would be left out: a token that was to stay in memory would be stored.
+  requireKnown("createAuthClient", options, "strategy sessionTokenStorage sessionToken authBridge timeoutMs fetch");
+  requireKnown("authBridge", bridge, "basePath oauthCallbackPath");
   const kind = options.strategy ? options.strategy.kind : "token";
   // A mistyped strategy must not put a session token into the page's storage.
   if (kind !== "token" && kind !== "cookie") throw new TypeError('strategy is { kind: "token" } or { kind: "cookie" }');
+  requireKnown("strategy", options.strategy, "kind sessionTokenStorage");
   const byCookie = kind === "cookie";
   const base = baseOf(baseUrl);
   const path = bridge ? (bridge.basePath ?? "/api/auth") : "/api/auth";
@@ -227,6 +232,13 @@ export function createAuthClient(baseUrl: string, options: AuthClientOptions = {
     close: strategy.close,
     "~svc": { credentials: strategy.credentials, refused: strategy.refused },
   };
+}
+
+/** @param known the names of options, with a space between */
+function requireKnown(what: string, options: object | undefined, known: string): void {
+  const names = known.split(" ");
+  const wrong = Object.keys(options ?? {}).find((name) => !names.includes(name));
+  if (wrong !== undefined) throw new TypeError(`${what} has no option "${wrong}". It takes ${names.join(", ")}.`);
 }
 
 /** A browser's fetch throws if it is called as a method. */
