@@ -106,9 +106,6 @@ export function encodeResult(result: unknown): string {
   const { json, meta } = toParts("A procedure's result", result, "Return its bytes from a route instead.");
   // A handler returned nothing: JSON cannot represent that, and the body would lack its result.
   if (json === undefined) return nothing;
-  if (typeof json === "function")
-    throw new TypeError("A procedure's result is a function. Call it, and return what it gives.");
-  if (typeof json === "symbol") throw new TypeError("A procedure's result is a symbol. Return its description.");
   return JSON.stringify(meta.length > 0 ? { json, meta } : { json });
 }
 

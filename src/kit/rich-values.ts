@@ -33,11 +33,13 @@ export const serializer = new StandardRPCJsonSerializer({
 /**
  * @param what the subject of the error message
  * @param instead what to do with a file
- * @throws TypeError for a value that holds a file, a promise, a Response or a stream, or refers to itself
+ * @throws TypeError for a value that is a function or a symbol, holds a file, a promise, a Response or a stream, or refers to itself
  */
 export function toParts(what: string, value: unknown, instead: string) {
   const [json, meta, , blobs] = serialize(what, value);
   if (blobs.length > 0) throw new TypeError(`${what} holds a file. ${instead}`);
+  if (typeof json === "function") throw new TypeError(`${what} is a function. Call it, and pass on what it gives.`);
+  if (typeof json === "symbol") throw new TypeError(`${what} is a symbol. Pass on its description.`);
   return { json, meta };
 }
 

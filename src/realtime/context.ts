@@ -96,7 +96,8 @@ export class CallRealtime implements ContextRealtime {
   async flush(last?: QueryConfig): Promise<QueryConfig | undefined> {
     const transaction = this.#transaction;
     if (transaction.isOver) return last;
-    for (const message of transaction.messages.splice(0)) {
+    for (const said of transaction.messages.splice(0)) {
+      const message = notInJsonb.test(said) ? JSON.stringify({ json: said }) : said;
       await transaction.asLogin({ name: "svc_emit_message", text: "select svc.emit_message($1)" }, [message]);
     }
     const stored = transaction.stored.splice(0);
@@ -134,5 +135,8 @@ export class CallRealtime implements ContextRealtime {
     all.push(JSON.stringify(message));
   }
 }
+
+/** As `JSON.stringify` writes NUL and half of a character, which jsonb refuses. Such a message is sent as a text in another one. */
+const notInJsonb = /\\u(0000|d[89a-f])/;
 
 const nameOf = (key: string) => key.split("::", 1)[0] ?? key;

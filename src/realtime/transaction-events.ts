@@ -253,7 +253,8 @@ interface Said {
 
 function parse(text: string, log: Logger): Said {
   try {
-    return Object(JSON.parse(text)) as Said;
+    const said = Object(JSON.parse(text)) as Said & { json?: unknown };
+    return typeof said.json === "string" ? parse(said.json, log) : said;
   } catch {
     log.warn("a message in the write-ahead log is not JSON; ignored");
     return {};

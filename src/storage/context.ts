@@ -108,6 +108,7 @@ export class CallStorage implements ContextStorage {
   }
 
   getPublicUrl(id: string): string {
+    if (typeof id !== "string" || id === "") throw invalidOption("getPublicUrl takes the id of a stored file.");
     return `/api/storage/${encodeURIComponent(id)}`;
   }
 

@@ -31,6 +31,8 @@ const since = query
 export const from = new Date(0);
 const id = 7n;
 export const sinceKey = operationKey({ kind: "query", name: "test.since" }, { from, id });
+/** Half of a character, and NUL: strings that JSON has and jsonb has not. */
+export const oddText = "\ud83d \u0000 \\u0000";
 const tell = mutation
   .name("test.tell")
   .input(v.object({ how: v.string(), fail: v.optional(v.boolean()) }))
@@ -41,6 +43,8 @@ const tell = mutation
     if (input.how === "refresh slow") context.realtime.refresh("test.slow");
     if (input.how === "refresh secret") context.realtime.refresh("test.secret");
     if (input.how === "emit") context.realtime.emit("test.board", { count: 99 });
+    if (input.how === "emit odd text") context.realtime.emit("test.board", { odd: oddText });
+    if (input.how === "emit function") context.realtime.emit("test.board", () => 1);
     if (input.how === "invalidate since") context.realtime.invalidate("test.since", { id, from });
     if (input.how === "refresh since") context.realtime.refresh("test.since");
     if (input.how === "emit since") context.realtime.emit(sinceKey, { at: from, id });

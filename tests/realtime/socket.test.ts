@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { apiWith, service, TestService } from "../support/service.ts";
 import { cutReader, heard, Socket, sockets, ticketFor } from "../support/sockets.ts";
-import { count, from, gates, procedures, sinceKey } from "./socket-application.ts";
+import { count, from, gates, oddText, procedures, sinceKey } from "./socket-application.ts";
 
 const db = database();
 const running = service(db, apiWith({ procedures }));
@@ -82,6 +82,15 @@ describe("ctx.realtime", () => {
     await visitor.wait({ type: "query:updated", query: "test.board", result: { json: { count } } });
     await running.mutate(ann, "test.tell", { how: "emit" });
     await visitor.wait({ type: "query:updated", query: "test.board", data: { count: 99 } });
+    await running.mutate(ann, "test.tell", { how: "emit odd text" });
+    await visitor.wait({ type: "query:updated", query: "test.board", data: { odd: oddText } });
+  });
+
+  test("a function is a mistake: nothing of it would arrive", async () => {
+    const { status, body } = await running.mutate(await running.signUp("ann"), "test.tell", { how: "emit function" });
+    expect([status, body.code]).toEqual([500, "INTERNAL"]);
+    const said = () => running.logged.find((line) => line.includes(body.requestId));
+    await expect.poll(said).toContain("What is emitted is a function");
   });
 
   test("arguments and data that JSON does not have reach those who watch with the same arguments", async () => {

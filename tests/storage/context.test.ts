@@ -102,6 +102,10 @@ test("storeBuffer stores bytes under a name and a media type", async () => {
 test("getPublicUrl gives the bare URL", async () => {
   const id = await stored(svc, ann, text("x"));
   expect((await svc.query(ann, "files.publicUrl", { id })).body.json).toBe(`/api/storage/${id}`);
+  for (const none of [undefined, null, ""]) {
+    const { status, body } = await svc.query(ann, "files.publicUrl", { id: none });
+    expect([status, body.code]).toEqual([400, "BAD_REQUEST"]);
+  }
 });
 
 describe("setVisibility", () => {

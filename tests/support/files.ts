@@ -45,7 +45,7 @@ export const fileProcedures = {
     .handler(({ context, input }) => context.storage.getMeta(input.id)),
   publicUrl: procedure.query
     .name("files.publicUrl")
-    .input(byId)
+    .input(v.object({ id: v.any() }))
     .handler(({ context, input }) => context.storage.getPublicUrl(input.id)),
   read: procedure.query
     .name("files.read")
