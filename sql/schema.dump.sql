@@ -1686,6 +1686,17 @@ column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
 comment: Privileges of the request roles that no policy makes usable.
 
+-- view svc_private.lint_immutable_identity: owner svc_owner
+column severity: text
+column catalog: regclass
+column object: oid
+column part: integer
+column name: text
+column problem: text
+column remedy: text
+grant delete, insert, select, update to svc_system
+comment: Immutable functions that ask who the caller is.
+
 -- view svc_private.lint_impersonation_open: owner svc_owner
 column severity: text
 column catalog: regclass

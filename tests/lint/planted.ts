@@ -179,6 +179,17 @@ const others: Planted[] = [
       grant select on lab.inner, lab.v to svc_authenticated; grant select on lab.v to svc_anonymous`,
     undo: "drop view lab.v, lab.inner; drop table lab.t",
   },
+  ...[
+    "language sql immutable as 'select svc.current_user_id()'",
+    "language plpgsql immutable as 'begin return current_setting(''svc.user_id''); end'",
+    "language sql immutable begin atomic; select svc.current_user_id(); end",
+    "language sql immutable as 'select lab.asks()'",
+  ].map((body) => ({
+    rule: "immutable_identity",
+    plant: `create function lab.asks() returns text language sql stable as 'select svc.current_user_id()';
+      create function lab.me() returns text ${body}`,
+    undo: "drop function lab.me(); drop function lab.asks()",
+  })),
   {
     rule: "view_without_security_invoker",
     plant: "create view lab.v as select * from svc.storage_objects; grant select on lab.v to svc_authenticated",
