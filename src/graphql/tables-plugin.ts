@@ -29,8 +29,8 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
       namespace: "svcTables",
       hooks: {
         // Unknown types are omitted from GraphQL, without a warning at every start.
-        pgCodecs_findPgCodec(_info: unknown, event: { pgCodec: PgCodec | null; pgType: { typname: string } }) {
-          event.pgCodec ??= /^_?(vector|halfvec|sparsevec)$/.test(event.pgType.typname) ? TYPES.void : null;
+        pgCodecs_findPgCodec(_info: unknown, event: { pgCodec: PgCodec | null; pgType: PgType }) {
+          event.pgCodec ??= isUnknown(event.pgType) ? TYPES.void : null;
         },
         pgCodecs_PgCodec(_info: unknown, { pgCodec }: { pgCodec: PgCodec }) {
           correctRange(pgCodec);
@@ -56,6 +56,14 @@ export function tablesPlugin(exposed: Exposed): GraphileConfig.Plugin {
     },
   };
 }
+
+interface PgType {
+  typname: string;
+  typtype: string;
+}
+
+/** Types of pgvector, and multiranges. */
+const isUnknown = ({ typname, typtype }: PgType) => typtype === "m" || /^_?(vector|halfvec|sparsevec)$/.test(typname);
 
 type Find = (place: Parameters<typeof tableOf>[1]) => ExposedTable | undefined;
 
