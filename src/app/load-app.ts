@@ -6,18 +6,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { isTable } from "drizzle-orm";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { Api } from "../contract/api.ts";
 import { type AuthDefinition, defineAuth } from "../contract/auth.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
-import { checkTable } from "../crud/check-table.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { requirePackages } from "../kit/optional-packages.ts";
 import { checkOrganizations } from "../organizations/check-organizations.ts";
 import { withCrons } from "./api.ts";
-import { refuseForkedAuth, type SchemaFile } from "./auth-schema-owner.ts";
 import { checkScopeNames } from "./check-scope-names.ts";
+import { loadSchema } from "./schema-files.ts";
 
 /** @throws DefinitionError when a file is missing or lacks its export, or the audit refuses a handler */
 export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
@@ -27,17 +25,14 @@ export async function loadApp(config: EffectiveConfig): Promise<LoadedApp> {
       hint: "Create it with `export default defineApi({ … })`, or set rootDir in svc.config.ts.",
     });
   }
+  const schema = await loadSchema(config); // first: of its mistakes, those of index.ts would only be consequences
   const api = await importDefault(index);
   if (!isApi(api)) {
     throw new DefinitionError(`The default export of ${index} is not an API.`, {
       hint: "Write: export default defineApi({ procedures: { … } });",
     });
   }
-  const app = {
-    api: await addLegacyCrons(config, api),
-    auth: await loadAuth(config),
-    schema: await loadSchema(config),
-  };
+  const app = { api: await addLegacyCrons(config, api), auth: await loadAuth(config), schema };
   checkOrganizations(app);
   checkScopeNames(app);
   await audit(config, app);
@@ -76,22 +71,6 @@ export async function loadAuth(config: Pick<EffectiveConfig, "rootDir">): Promis
     return definition;
   }
   throw new DefinitionError(`${file} has no default export.`, { hint: "Write: export default defineAuth({ … });" });
-}
-
-async function loadSchema(config: EffectiveConfig): Promise<Record<string, unknown>> {
-  const files = await loadSchemaFiles({ ...config, schema: config.schema.filter((file) => existsSync(file)) });
-  return Object.assign({}, ...files.map(({ exports }) => exports));
-}
-
-/** The exports of each schema file. @throws DefinitionError for tables that PostgreSQL cannot have, and when auth tables are defined twice */
-export async function loadSchemaFiles({ schema, cwd }: Pick<EffectiveConfig, "schema" | "cwd">): Promise<SchemaFile[]> {
-  const files = await Promise.all(
-    schema.map(async (file) => ({ file, exports: await import(pathToFileURL(file).href) })),
-  );
-  const exported = files.flatMap(({ exports }) => Object.values(exports));
-  for (const value of exported) if (isTable(value)) checkTable(value);
-  refuseForkedAuth(files, cwd);
-  return files;
 }
 
 const importDefault = async (file: string): Promise<unknown> => (await import(pathToFileURL(file).href)).default;

@@ -2,7 +2,7 @@
  * What a table declares, and what a schema declares with `relations()`. Drizzle runs the third argument of a table at each call, and makes its policies and indexes anew:
  * with hundreds of tables that was a large part of loading an application.
  */
-import { createTableRelationsHelpers, extractTablesRelationalConfig } from "drizzle-orm";
+import { createTableRelationsHelpers, extractTablesRelationalConfig, isTable } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 
 type TableConfig = ReturnType<typeof getTableConfig>;
@@ -24,7 +24,21 @@ const ofSchemas = new WeakMap<object, RelationalConfig>();
 
 /** Drizzle looks at every table of the schema for it. @param schema the exports of the schema files */
 export function relationalConfig(schema: Readonly<Record<string, unknown>>): RelationalConfig {
-  const found = ofSchemas.get(schema) ?? extractTablesRelationalConfig(schema, createTableRelationsHelpers);
+  const found = ofSchemas.get(schema) ?? extract(schema);
   ofSchemas.set(schema, found);
   return found;
+}
+
+/** Drizzle gives the relations of a table that is exported twice to one of its names. */
+function extract(schema: Readonly<Record<string, unknown>>): RelationalConfig {
+  const names = new Map<unknown, string>();
+  for (const [name, value] of Object.entries(schema)) if (isTable(value) && !names.has(value)) names.set(value, name);
+  const isFirst = ([name, value]: [string, unknown]) => !isTable(value) || names.get(value) === name;
+  const once = Object.fromEntries(Object.entries(schema).filter(isFirst));
+  const config = extractTablesRelationalConfig(once, createTableRelationsHelpers);
+  for (const [name, value] of Object.entries(schema)) {
+    const table = config.tables[names.get(value) ?? ""];
+    if (table) config.tables[name] = table;
+  }
+  return config;
 }

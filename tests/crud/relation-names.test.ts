@@ -4,6 +4,7 @@ import { relations } from "drizzle-orm";
 import { foreignKey, integer, pgSchema, pgTable, serial, text, unique } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
 import { createCrudFactory, createSvcProcedureBuilders, defineApi, openRls } from "../../src/index.ts";
+import { relationalConfig } from "../../src/kit/table-config.ts";
 
 const open = () => openRls({ read: "anyone", write: "nobody" });
 const shelves = pgTable("shelves", { id: serial("id").primaryKey(), name: text("name") }, open);
@@ -92,6 +93,19 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   const define = () => defineApi({ procedures });
   expect(define).toThrow(problem);
   expect(define).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
+});
+
+test("a table that is exported twice keeps its relations, in `include` and in `db.query`", () => {
+  const kept = relations(books, ({ one }) => ({
+    kept: one(shelves, { fields: [books.shelfId], references: [shelves.id] }),
+  }));
+  const twice = { shelves, books, kept, novels: books };
+  const crud = createCrudFactory(createSvcProcedureBuilders<typeof twice>(), twice)(books, { include: ["kept"] });
+  const [{ relations: known } = {}] = defineApi({ procedures: { books: crud, shelves: createCrud(shelves) } })["~svc"]
+    .crud;
+  expect(known?.get("kept")).toMatchObject({ many: false, local: ["shelf_id"] });
+  const { tables } = relationalConfig(twice);
+  expect([tables.books, tables.novels].map((one) => Object.keys(one?.relations ?? {}))).toEqual([["kept"], ["kept"]]);
 });
 
 test("a table of sign-in is no resource, and the error says what to show instead", () => {

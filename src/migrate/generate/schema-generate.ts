@@ -3,11 +3,11 @@
  * next migration. Needs no database.
  * Next hops: `schema-snapshot.ts` describes the schema, `schema-migration.ts` writes the SQL.
  */
-import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checkScopeNames } from "../../app/check-scope-names.ts";
-import { loadAuth, loadSchemaFiles } from "../../app/load-app.ts";
+import { loadAuth } from "../../app/load-app.ts";
+import { loadSchemaFiles } from "../../app/schema-files.ts";
 import type { EffectiveConfig } from "../../config/config.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { checkOrganizations } from "../../organizations/check-organizations.ts";
@@ -89,12 +89,6 @@ async function writeBaseline(history: History, after: Snapshot): Promise<string[
 
 /** Loads the schema files and auth.ts, but not the procedures: their tables may not exist yet. */
 async function loadDeclared(config: EffectiveConfig): Promise<Declared> {
-  const missing = config.schema.find((file) => !existsSync(file));
-  if (missing) {
-    throw new DefinitionError(`There is no ${missing}.`, {
-      hint: "Create it, or set schema in svc.config.ts. Without it every table would seem to be gone.",
-    });
-  }
   const files = await loadSchemaFiles(config);
   // Keyed by file, because two files may export the same name.
   const exported = files.flatMap(({ exports }, index) =>

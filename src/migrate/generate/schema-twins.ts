@@ -1,6 +1,6 @@
 /**
  * Refuses two objects of the schema that have the same name: drizzle-kit silently keeps one of them. The same object exported twice
- * is allowed. Called by `takeSnapshot` (schema-snapshot.ts).
+ * is allowed. Called by `takeSnapshot` (schema-snapshot.ts). Two tables are refused when the schema is loaded (schema-files.ts).
  */
 import { is } from "drizzle-orm";
 import { type ForeignKey, isPgEnum, isPgSequence, PgTable } from "drizzle-orm/pg-core";
@@ -19,8 +19,6 @@ export function keyOf(table: PgTable): string {
 /** @param declared the values that the schema files export @throws DefinitionError */
 export function refuseTwins(declared: readonly unknown[]): void {
   const tables = [...new Set(declared.filter((value) => is(value, PgTable)))];
-  const table = twinOf(tables.map((one) => ({ name: short(keyOf(one)) })));
-  if (table !== undefined) throw new DefinitionError(`Two tables of the schema are named "${table}".`, rename);
   for (const one of tables) refuseTwinsIn(one);
 
   const named = (name: string, schema = "public") => short(`${schema}.${name}`);
