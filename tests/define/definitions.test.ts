@@ -114,8 +114,15 @@ describe("a builder", () => {
   });
 });
 
-describe("a service whose database has other functions than the definitions", () => {
+describe("a service whose database has other functions or columns than the definitions", () => {
   const db = database();
+  test("does not start without the migration of a column that its functions use already", async () => {
+    await db.sql("alter table notes rename column priority to urgency");
+    await expect(new TestService(db, apiWith(), {}).start()).rejects.toThrow(
+      "The database does not have these columns of the schema:\n  notes.priority\n  Run `svc migrate generate`,",
+    );
+    await db.sql("alter table notes rename column urgency to priority");
+  });
   test("does not start, and says what to run", async () => {
     const api = apiWith({ procedures: { more: createCrud(notes, { prefix: "more_notes" }) as never } });
     await db.sql("comment on function svc_crud.notes_get(integer) is 'One row. svc:0000000000000000'");
