@@ -10,7 +10,6 @@ import type { ContextGrounding, GroundingOptions } from "../contract/grounding.t
 import type { HandlerAuth } from "../contract/handler-auth.ts";
 import { extend } from "../contract/middleware.ts";
 import type { ContextRag } from "../contract/rag.ts";
-import type { CountCall } from "../contract/rate-limit.ts";
 import type { ContextRealtime } from "../contract/realtime.ts";
 import type { ContextScheduler } from "../contract/scheduler.ts";
 import type { ContextSearch } from "../contract/search.ts";
@@ -67,7 +66,7 @@ export interface ContextServices {
   fallback?: Fallback;
   systemPool: pg.Pool;
   limits: TransactionLimits;
-  rateLimit: (caller: Caller, ...call: Parameters<CountCall>) => Promise<void>;
+  rateLimit: (caller: Caller, ...call: Parameters<Context["rateLimit"]>) => Promise<void>;
   /** The service's public origin. */
   baseUrl: string;
   /** (Default: this process serves no requests) */
