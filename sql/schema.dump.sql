@@ -14768,8 +14768,9 @@ AS $function$
   select json_build_object(
     'webhooks', coalesce((
       select json_agg(json_build_object('name', w.declared ->> 'name', 'table', w.relation::text, 'when', w.declared -> 'when',
-               'receiver', coalesce(w.declared ->> 'env', (to_regclass(w.declared #>> '{endpoints,table}'))::text),
-               'isEnv', w.declared ? 'env') order by w.name)
+               'receiver', coalesce(w.declared ->> 'env', w.declared ->> 'procedure',
+                 (to_regclass(w.declared #>> '{endpoints,table}'))::text),
+               'isEnv', not w.declared ? 'endpoints') order by w.name)
         from (select distinct on (l.name) l.* from svc_private.list_webhooks() l order by l.name) w), '[]'),
     'pending', (select count(*) from (select from svc.webhook_deliveries d where d.state = 'pending' limit 1000) n),
     'dead', (select count(*) from (select from svc.webhook_deliveries d where d.state = 'dead' limit 1000) n))
@@ -15141,14 +15142,14 @@ declare
   noted integer;
 begin
   if tg_op = 'DELETE' then changed := old; else changed := new; end if;
-  %s;
+  %s
+  return null;
+end
+$body$, format(case when declared ? 'procedure' then 'perform job.id from (%s) as job (id);' else $note$%s;
   get diagnostics noted = row_count;
   if noted > 0 then
     perform pg_catalog.pg_notify('svc_webhooks', '');  -- one notice for a transaction
-  end if;
-  return null;
-end
-$body$, svc_private.webhook_statement(declared, 'changed', 'webhook.operation'))
+  end if;$note$ end, svc_private.webhook_statement(declared, 'changed', 'webhook.operation')))
 $function$
 comment: The body of a webhook's trigger function.
 
@@ -15189,18 +15190,21 @@ CREATE OR REPLACE FUNCTION svc_private.webhook_statement(declared jsonb, changed
  STABLE
  SET search_path TO ''
 AS $function$
-  select format(
+  select case when declared ? 'procedure' then format(
+    'select svc_private.add_procedure_job(''{"kind": "system"}'', %1$L, %2$s, clock_timestamp(), '
+    'nullif(current_setting(''svc.request_id'', true), '''')) from (select (%3$s).*) as t where %4$L::regclass is not null',
+    declared ->> 'procedure', e.body, changed, declared ->> 'table')
+  else format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
-    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', %9$s, '
-    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select (%10$s).*) as t%7$s '
-    'where %11$L::regclass is not null',  -- PostgreSQL plans it again after a change of the table
+    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, %6$s from (select (%9$s).*) as t%7$s '
+    'where %10$L::regclass is not null',  -- PostgreSQL plans it again after a change of the table
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),
     case when e.endpoints is null then quote_literal(declared ->> 'env') else format('e.%I::text', e.endpoints ->> 'key') end,
     declared ->> 'table' || ' ',
     (select string_agg(format('t.%I', k.name), ', ' order by k.place)
        from jsonb_array_elements_text(declared -> 'key') with ordinality as k (name, place)),
-    declared ->> 'data',
+    e.body,
     case when e.endpoints is not null then
       format(' join %s as e on e.%I %s t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', (
         -- Columns of two types, such as integer and bigint, have an operator of PostgreSQL, or none.
@@ -15212,8 +15216,12 @@ AS $function$
               else '' end
     end,
     case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end,
-    operation, changed, declared ->> 'table')
-    from (select declared -> 'endpoints' as endpoints) e
+    changed, declared ->> 'table')
+  end
+    from (select declared -> 'endpoints' as endpoints,
+                 format('json_build_object(''type'', %1$L, ''operation'', %2$s, ''timestamp'', now(), ''data'', '
+                   '(select row_to_json(item.*) from (select %3$s) as item))',
+                   declared ->> 'name', operation, declared ->> 'data') as body) e
 $function$
 comment: The statement of a webhook's trigger function.
 

@@ -1,6 +1,7 @@
--- The body of a webhook's trigger function, which notes the deliveries of a changed row in the transaction that changed it. Part of
--- svc_private.install_webhooks(). A function for each webhook, because PostgreSQL keeps the plans of its statements in the session:
--- a statement that one function executed for all webhooks was planned at each row, and took three times as long.
+-- The body of a webhook's trigger function, which notes the deliveries of a changed row, or adds the job of a procedure, in the
+-- transaction that changed it. Part of svc_private.install_webhooks(). A function for each webhook, because PostgreSQL keeps the plans
+-- of its statements in the session: a statement that one function executed for all webhooks was planned at each row, and took three
+-- times as long.
 --
 -- The row is a record, because a partition can have the columns of its table in another order. The operation has its block's name
 -- before it, because columns of the row win over variables.
@@ -46,14 +47,14 @@ declare
   noted integer;
 begin
   if tg_op = 'DELETE' then changed := old; else changed := new; end if;
-  %s;
+  %s
+  return null;
+end
+$body$, format(case when declared ? 'procedure' then 'perform job.id from (%s) as job (id);' else $note$%s;
   get diagnostics noted = row_count;
   if noted > 0 then
     perform pg_catalog.pg_notify('svc_webhooks', '');  -- one notice for a transaction
-  end if;
-  return null;
-end
-$body$, svc_private.webhook_statement(declared, 'changed', 'webhook.operation'))
+  end if;$note$ end, svc_private.webhook_statement(declared, 'changed', 'webhook.operation')))
 $$;
 
 revoke execute on function svc_private.webhook_body(jsonb) from svc_system;

@@ -3,6 +3,9 @@
 --
 -- Endpoints are chosen by their owner's column alone. The policies of the changed table are not asked: a deleted row has none
 -- any more. The declaration's author says by `owner` and `columns` what leaves, and who gets it.
+--
+-- A webhook to a procedure adds a job instead. It runs as the system, as those of crons: psql can change a row, too, where nobody is
+-- signed in.
 
 drop function if exists svc_private.webhook_statement(jsonb);  -- that of earlier versions
 
@@ -12,18 +15,21 @@ language sql
 stable
 set search_path = ''
 as $$
-  select format(
+  select case when declared ? 'procedure' then format(
+    'select svc_private.add_procedure_job(''{"kind": "system"}'', %1$L, %2$s, clock_timestamp(), '
+    'nullif(current_setting(''svc.request_id'', true), '''')) from (select (%3$s).*) as t where %4$L::regclass is not null',
+    declared ->> 'procedure', e.body, changed, declared ->> 'table')
+  else format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
-    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, json_build_object(''type'', %1$L, ''operation'', %9$s, '
-    '''timestamp'', now(), ''data'', (select row_to_json(item.*) from (select %6$s) as item)) from (select (%10$s).*) as t%7$s '
-    'where %11$L::regclass is not null',  -- PostgreSQL plans it again after a change of the table
+    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, %6$s from (select (%9$s).*) as t%7$s '
+    'where %10$L::regclass is not null',  -- PostgreSQL plans it again after a change of the table
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),
     case when e.endpoints is null then quote_literal(declared ->> 'env') else format('e.%I::text', e.endpoints ->> 'key') end,
     declared ->> 'table' || ' ',
     (select string_agg(format('t.%I', k.name), ', ' order by k.place)
        from jsonb_array_elements_text(declared -> 'key') with ordinality as k (name, place)),
-    declared ->> 'data',
+    e.body,
     case when e.endpoints is not null then
       format(' join %s as e on e.%I %s t.%I and e.enabled', e.endpoints ->> 'table', e.endpoints ->> 'owner', (
         -- Columns of two types, such as integer and bigint, have an operator of PostgreSQL, or none.
@@ -35,8 +41,12 @@ as $$
               else '' end
     end,
     case when e.endpoints is null then 'null' else format('e.%I::text', e.endpoints ->> 'owner') end,
-    operation, changed, declared ->> 'table')
-    from (select declared -> 'endpoints' as endpoints) e
+    changed, declared ->> 'table')
+  end
+    from (select declared -> 'endpoints' as endpoints,
+                 format('json_build_object(''type'', %1$L, ''operation'', %2$s, ''timestamp'', now(), ''data'', '
+                   '(select row_to_json(item.*) from (select %3$s) as item))',
+                   declared ->> 'name', operation, declared ->> 'data') as body) e
 $$;
 
 revoke execute on function svc_private.webhook_statement(jsonb, text, text) from svc_system;

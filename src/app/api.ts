@@ -4,11 +4,11 @@
  */
 import type { Api, ApiBags, ProcedureBag } from "../contract/api.ts";
 import { type ChannelBag, collectChannels } from "../contract/channel-definition.ts";
-import { type CronDefinition, collectCrons } from "../contract/cron.ts";
+import { collectCrons } from "../contract/cron.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { type HttpRoute, HttpRouteBuilder, type RouteDefinition } from "../contract/http-route.ts";
 import { nameByPlace, type Procedure, ProcedureBuilder, type ProcedureDefinition } from "../contract/procedure.ts";
-import { collectWebhooks } from "../contract/webhook.ts";
+import { collectWebhooks, type Webhook, type WebhookDefinition } from "../contract/webhook.ts";
 import { collectWorkflows } from "../contract/workflow.ts";
 import { checkDeliveries } from "../crud/crud-deliveries.ts";
 import { linkRelations } from "../crud/relations.ts";
@@ -77,13 +77,13 @@ export function defineApi<const P extends ProcedureBag, const C extends ChannelB
   const crud = collectCrud(procedures.values());
   linkRelations(crud);
   const crons = collectCrons(bags.crons ?? {});
-  registerHandlers(crons, procedures);
+  registerHandlers("cron", crons, procedures);
   const imports = importWorkflow(crud.filter(({ transfer }) => transfer.import));
   const workflows = collectWorkflows(bags.workflows ?? {}, [ingestWorkflow, imports]);
   registerBuiltIn(procedures, workflowProcedures(workflows), bags.workflows !== undefined);
   const routes = collectRoutes(bags.httpRoutes ?? {});
   const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});
-  const webhooks = collectWebhooks(bags.webhooks ?? {});
+  const webhooks = registerReceivers(collectWebhooks(bags.webhooks ?? {}), procedures);
   checkDeliveries(crud, webhooks);
   const channels = collectChannels(bags.channels ?? {}, procedures);
   for (const [key, value] of Object.entries(bags.channels ?? {})) paths.set(value["~svc"].channel.name, [key]);
@@ -106,7 +106,7 @@ export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, plac
   }
   const crons = [...own, ...legacy];
   const procedures = new Map(api["~svc"].procedures);
-  registerHandlers(crons, procedures);
+  registerHandlers("cron", crons, procedures);
   return { "~svc": { ...api["~svc"], crons, procedures } };
 }
 
@@ -129,22 +129,41 @@ function registerBuiltIn(
   }
 }
 
-/** Registers the procedures of crons: jobs find them by name. */
-function registerHandlers(crons: readonly CronDefinition[], procedures: Map<string, ProcedureDefinition>): void {
-  for (const { name, procedure } of crons) {
+/** Registers the procedures of crons and of webhooks: jobs find them by name. */
+function registerHandlers(
+  what: "cron" | "webhook",
+  all: readonly { name: string; procedure: ProcedureDefinition }[],
+  procedures: Map<string, ProcedureDefinition>,
+): void {
+  for (const { name, procedure } of all) {
     if (!procedure.name) {
-      throw new DefinitionError(`The procedure of the cron "${name}" has no name.`, {
+      throw new DefinitionError(`The procedure of the ${what} "${name}" has no name.`, {
         hint: 'Register it under procedures, or call .name("module.operation") on it.',
       });
     }
     const known = procedures.get(procedure.name);
     if (known && known !== procedure) {
-      throw new DefinitionError(`The cron "${name}" runs another "${procedure.name}" than the one under procedures.`, {
-        hint: "Register the same procedure, or give one of the two another .name().",
-      });
+      throw new DefinitionError(
+        `The ${what} "${name}" runs another "${procedure.name}" than the one under procedures.`,
+        {
+          hint: "Register the same procedure, or give one of the two another .name().",
+        },
+      );
     }
     procedures.set(procedure.name, procedure);
   }
+}
+
+/** The definitions of webhooks, with the names of the procedures that receive. */
+function registerReceivers(
+  webhooks: readonly Webhook["~svc"][],
+  procedures: Map<string, ProcedureDefinition>,
+): WebhookDefinition[] {
+  return webhooks.map(({ webhook, procedure }) => {
+    if (!procedure) return webhook;
+    registerHandlers("webhook", [{ name: webhook.name, procedure }], procedures);
+    return { ...webhook, procedure: procedure.name };
+  });
 }
 
 /**

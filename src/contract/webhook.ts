@@ -3,6 +3,7 @@
  * Next hop: `src/webhooks/webhook.ts` makes it, `src/webhooks/webhooks-sql.ts` writes its SQL.
  */
 import { DefinitionError } from "../kit/definition-error.ts";
+import type { ProcedureDefinition } from "./procedure.ts";
 
 export const webhookEvents = ["insert", "update", "delete"] as const;
 
@@ -24,6 +25,8 @@ export interface WebhookDefinition {
   filter: Readonly<Record<string, string | null>>;
   /** The variable with the URL of the one receiver. */
   env?: string;
+  /** The name of the internal procedure that is the receiver. */
+  procedure?: string;
   /** The column with the owner of the row, and the table of the receivers. */
   owner?: string;
   endpoints?: {
@@ -42,14 +45,15 @@ export const quotedTable = (schema: string, table: string) =>
 
 /** A webhook, to be registered under `webhooks` of `defineApi`. */
 export interface Webhook {
-  readonly "~svc": { readonly webhook: WebhookDefinition };
+  readonly "~svc": { readonly webhook: WebhookDefinition; readonly procedure?: ProcedureDefinition | undefined };
 }
 
 /** @throws DefinitionError for a value that is not a webhook, and for two webhooks with one name */
-export function collectWebhooks(bag: Readonly<Record<string, unknown>>): WebhookDefinition[] {
+export function collectWebhooks(bag: Readonly<Record<string, unknown>>): Webhook["~svc"][] {
   const seen = new Set<string>();
   return Object.entries(bag).map(([key, value]) => {
-    const definition = (value as Webhook | undefined)?.["~svc"]?.webhook;
+    const its = (value as Webhook | undefined)?.["~svc"];
+    const definition = its?.webhook;
     if (!definition) {
       throw new DefinitionError(`webhooks.${key} is not a webhook.`, { hint: "Make it with webhook({ … })." });
     }
@@ -59,6 +63,6 @@ export function collectWebhooks(bag: Readonly<Record<string, unknown>>): Webhook
       });
     }
     seen.add(definition.name);
-    return definition;
+    return its;
   });
 }

@@ -6,6 +6,7 @@ import { getTableName, is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import type { ColumnDescription } from "../contract/crud.ts";
+import type { Procedure, ProcedureTypes } from "../contract/procedure.ts";
 import {
   quotedTable,
   type Webhook,
@@ -36,10 +37,13 @@ export interface WebhookOptions<T extends PgTable = PgTable, E extends PgTable =
   /**
    * The receivers. `env` names a variable whose name ends with HOOK and which holds the URL of one; its secret is in
    * `<env>_SECRET`. `endpoints` is a table with the columns `url`, `secret` and `enabled`, whose rows with the same `owner`
-   * as the changed row get it.
+   * as the changed row get it. `procedure` is an internal one of the application: it gets the body as its input, in a job of
+   * the system.
    */
-  to: { env: string } | EndpointsOptions<T, E>;
+  to: { env: string } | { procedure: InternalProcedure } | EndpointsOptions<T, E>;
 }
+
+type InternalProcedure = Procedure<ProcedureTypes & { kind: "internal" }>;
 
 /** Receivers that are rows. */
 export interface EndpointsOptions<T extends PgTable, E extends PgTable> {
@@ -57,7 +61,10 @@ const eventRule = must('"insert", "update" or "delete", or a list of them');
 const event = z.enum(webhookEvents, eventRule);
 const nameRule = must('1 to 40 letters, digits and _ . -, such as "invoice-paid"');
 const envRule = must('a variable in capitals that ends with HOOK, such as "BILLING_HOOK"');
-const toRule = must('{ env: "BILLING_HOOK" }, or { endpoints: schema.endpoints, owner: "userId" }');
+const toRule = must(
+  '{ env: "BILLING_HOOK" }, { endpoints: schema.endpoints, owner: "userId" }, or { procedure } with an internal procedure',
+);
+const isInternal = (value: unknown) => (value as Procedure | undefined)?.["~svc"]?.procedure?.kind === "internal";
 
 const optionsSchema = z.strictObject({
   name: z.string(nameRule).regex(/^[\w.-]{1,40}$/, nameRule),
@@ -72,6 +79,7 @@ const optionsSchema = z.strictObject({
   to: z.union(
     [
       z.strictObject({ env: z.string(envRule).regex(/^[A-Z0-9_]*HOOK$/, envRule) }),
+      z.strictObject({ procedure: z.custom<InternalProcedure>(isInternal) }),
       z.strictObject({
         endpoints: table,
         owner: z.union([column, z.strictObject({ row: column, endpoint: column })]),
@@ -115,9 +123,10 @@ export function webhook<T extends PgTable, E extends PgTable = PgTable>(options:
         return [one.name, value === null ? null : String(value)];
       }),
     ),
-    ...("env" in to ? { env: to.env } : endpointsOf(where, on, known, to)),
+    ...("env" in to && { env: to.env }),
+    ...("endpoints" in to && endpointsOf(where, on, known, to)),
   };
-  return { "~svc": { webhook: definition } };
+  return { "~svc": { webhook: definition, procedure: "procedure" in to ? to.procedure["~svc"].procedure : undefined } };
 }
 
 type Given = Extract<z.output<typeof optionsSchema>["to"], { endpoints: unknown }>;
