@@ -40,25 +40,30 @@ export interface UserRow {
   fields: Record<string, unknown>;
 }
 
-/** The user of a session. Frozen: a handler that changed its id would read on as another user. */
+/** The user of a session. */
 export const userOf = (declared: AdditionalFields, id: string, { email, name, fields }: UserRow): SessionUser =>
-  Object.freeze({ ...readFields(declared, fields, columnOf), id, email, name });
+  sessionUser(declared, { id, email, name }, fields, columnOf);
 
 /**
- * Reads declared fields from JSON: a row keyed by column, or claims keyed by name.
+ * The user of a session, with the declared fields of JSON: a row keyed by column, or claims keyed by name. A timestamp is a Date;
+ * fields that the source lacks are omitted.
  *
- * @returns values by name; a timestamp is a Date; fields that the source lacks are omitted
+ * One object serves many calls. A handler that changed its id would read on as another user, and one that changed a date would
+ * change it for later calls. So it is frozen, and a timestamp is a Date of its own for each reader.
  */
-export function readFields(
-  fields: AdditionalFields,
+export function sessionUser(
+  declared: AdditionalFields,
+  own: Pick<SessionUser, "id" | "email" | "name">,
   source: Readonly<Record<string, unknown>>,
-  keyOf: (name: string) => string,
-): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  for (const name in fields) {
+  keyOf: (name: string) => string = (name) => name,
+): SessionUser {
+  const user: Record<string, unknown> = {};
+  for (const name in declared) {
     const value = source[keyOf(name)];
     if (value === undefined) continue;
-    values[name] = fields[name]?.type === "timestamp" && typeof value === "string" ? new Date(value) : value;
+    const isTime = declared[name]?.type === "timestamp" && typeof value === "string";
+    if (isTime) Object.defineProperty(user, name, { enumerable: true, get: () => new Date(value) });
+    else user[name] = value;
   }
-  return values;
+  return Object.freeze(Object.assign(user, own));
 }

@@ -6,6 +6,8 @@
 import type { RequestHandler } from "express";
 import type { Auth } from "../auth/create-auth.ts";
 import type { OneTimeTokens } from "../auth/mail/one-time-tokens.ts";
+import { sessionUser } from "../auth/user-fields.ts";
+import type { AuthDefinition } from "../contract/auth.ts";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -25,11 +27,14 @@ export function ticketEndpoint(once: OneTimeTokens, authenticate: Authenticate):
   };
 }
 
-/** The session of a ticket, unless it has ended. A ticket works once. */
+/** The session of a ticket, unless it has ended. A ticket works once. @param definition with the fields of a user */
 export async function redeemTicket(
   { once, hasSession }: Pick<Auth, "once" | "hasSession">,
+  definition: AuthDefinition,
   ticket: string,
 ): Promise<Session | null> {
   const session = await once.take<Session>("realtime-ticket", ticket);
-  return session && (await hasSession(session.id)) ? session : null;
+  if (!session || !(await hasSession(session.id))) return null;
+  const { id, email, name, ...fields } = session.user;
+  return { ...session, user: sessionUser(definition.user?.additionalFields ?? {}, { id, email, name }, fields) };
 }

@@ -9,7 +9,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { Session } from "../../kit/session.ts";
 import { askAuth } from "../ask-auth.ts";
-import { type AdditionalFields, readFields } from "../user-fields.ts";
+import { type AdditionalFields, sessionUser } from "../user-fields.ts";
 import { KeyStore } from "./key-store.ts";
 import type { LiveSession } from "./session-store.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
@@ -126,8 +126,7 @@ export class Jwts {
     if (typeof sub !== "string" || typeof sid !== "string") return null;
     if (typeof email !== "string" || typeof name !== "string") return null;
     const additional = typeof fields === "object" && fields !== null ? (fields as Record<string, unknown>) : {};
-    const user = { ...readFields(this.#options.fields, additional, (field) => field), id: sub, email, name };
-    // Frozen: one object serves every request with this token, and a handler must not change the next request's user.
-    return Object.freeze({ id: sid, user: Object.freeze(user) });
+    const user = sessionUser(this.#options.fields, { id: sub, email, name }, additional);
+    return Object.freeze({ id: sid, user });
   }
 }
