@@ -14860,9 +14860,10 @@ AS $function$
     select c.id from svc_private.document_conversions c
      where c.used_at < now() - interval '1 day' and c.used_at >= now() - sweep_conversions.unused
        and not exists (select from svc.storage_objects o where o.sha256 = c.sha256)
-       and not exists (
-         select from svc.workflow_runs r join svc.workflow_steps s on s.run_id = r.id
-          where r.status in ('pending', 'running') and s.name = 'document.convert' and s.result #>> '{json,conversionId}' = c.id::text
+       and c.id::text not in (
+         select s.result #>> '{json,conversionId}'
+           from svc.workflow_runs r join svc.workflow_steps s on s.run_id = r.id
+          where r.status in ('pending', 'running') and s.name = 'document.convert' and s.result #>> '{json,conversionId}' is not null
        )
     limit sweep_conversions.batch
   ), chosen as (
@@ -14871,6 +14872,7 @@ AS $function$
      where c.id in (select id from old) and c.used_at < now() - least(sweep_conversions.unused, interval '1 day')
        for update skip locked
   ), removed as (
+ SET work_mem TO '64MB'
     delete from svc_private.document_conversions c where c.id in (select id from chosen) returning c.id
   )
   select count(*)::integer from removed

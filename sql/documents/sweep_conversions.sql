@@ -3,6 +3,9 @@
 -- runs stay for the given time, because a handler may delete the file before it uses the text. A run that waits longer
 -- and then needs its document again fails with an error that says so.
 --
+-- The conversions that unfinished runs have in their checkpoints are collected once. As NOT EXISTS, a million rows were joined by
+-- a nested loop, which read these checkpoints again for each conversion and ended at the statement's time limit.
+--
 -- It works in batches, so that no transaction holds many locks or lasts long; the caller calls again while there is more.
 -- Rows that are locked by another session are left for the next time.
 
@@ -11,6 +14,7 @@ returns integer
 language sql
 volatile
 set search_path = ''
+set work_mem = '64MB'  -- room for a hash table of these conversions
 as $$
   with old as (
     select c.id from svc_private.document_conversions c where c.used_at < now() - sweep_conversions.unused
@@ -18,9 +22,10 @@ as $$
     select c.id from svc_private.document_conversions c
      where c.used_at < now() - interval '1 day' and c.used_at >= now() - sweep_conversions.unused
        and not exists (select from svc.storage_objects o where o.sha256 = c.sha256)
-       and not exists (
-         select from svc.workflow_runs r join svc.workflow_steps s on s.run_id = r.id
-          where r.status in ('pending', 'running') and s.name = 'document.convert' and s.result #>> '{json,conversionId}' = c.id::text
+       and c.id::text not in (
+         select s.result #>> '{json,conversionId}'
+           from svc.workflow_runs r join svc.workflow_steps s on s.run_id = r.id
+          where r.status in ('pending', 'running') and s.name = 'document.convert' and s.result #>> '{json,conversionId}' is not null
        )
     limit sweep_conversions.batch
   ), chosen as (

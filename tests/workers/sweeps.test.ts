@@ -45,6 +45,33 @@ test("one that is in use is left for the next time, and not waited for", async (
   expect(await db.sql("select svc_private.sweep_conversions('30 days', 2) as removed")).toEqual([{ removed: 0 }]);
 });
 
+test("checkpoints of runs that wait are read once, and not for each conversion of a deleted file", async () => {
+  await conversions(300, "5 days");
+  const [held] = await db.sql<{ id: string }>(
+    "select id from svc_private.document_conversions where options = '5 days' limit 1",
+  );
+  await db.sql(
+    `with runs as (
+       insert into svc.workflow_runs (name, version, args, status, wait_marker)
+       select 'approve', 1, '{}', 'pending', 'wait:approval' from generate_series(1, 100) returning id)
+     insert into svc.workflow_steps (run_id, position, kind, name, is_done, result)
+     select id, '0', 'step', 'document.convert', true,
+            json_build_object('json', json_build_object('conversionId', case row_number() over () when 1 then $1 else gen_random_uuid() end))
+       from runs`,
+    [held?.id],
+  );
+  const client = await db.connect("admin");
+  // At a million rows PostgreSQL has joined by a nested loop, whose inner side were all of these checkpoints.
+  await client.query("begin; set local enable_hashjoin = off; set local enable_mergejoin = off");
+  const { rows } = await client.query("select svc_private.sweep_conversions('30 days', 1000) as removed");
+  expect(rows).toEqual([{ removed: 299 }]);
+  const { rows: read } = await client.query(
+    "select seq_tup_read + coalesce(idx_tup_fetch, 0) <= 200 as once from pg_stat_xact_all_tables where relid = 'svc.workflow_steps'::regclass",
+  );
+  expect(read).toEqual([{ once: true }]);
+  await client.query("rollback");
+});
+
 test("the daily sweep removes more than one call does", async () => {
   await history(2_500);
   await conversions(350, "4 months");
