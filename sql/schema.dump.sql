@@ -7851,6 +7851,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_deliveries(most integer, lease inte
  SET search_path TO ''
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
+ SET enable_sort TO 'off'
  SET jit TO 'off'
 AS $function$
 declare
@@ -7861,8 +7862,8 @@ declare
   first_due timestamptz;
   first_webhook text;
   first_owner text;
-  movable integer := 1000;  -- so that other endpoints do not wait for long
-  moved integer;
+  changeable integer := 1000;
+  changed integer;
 begin
   for turn in
     with recursive endpoints as (
@@ -7878,9 +7879,12 @@ begin
       select e.source, e.endpoint
         from endpoints e
         left join svc_private.webhook_leases l on l.source = e.source and l.endpoint = e.endpoint
-       where coalesce(l.busy_until <= now(), true) and exists (
+       -- A LIMIT, because PostgreSQL joins EXISTS with all deliveries that are pending.
+       cross join lateral (
          select from svc.webhook_deliveries d
-          where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now())
+          where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now()
+          order by d.due_at limit 1) due
+       where coalesce(l.busy_until <= now(), true)
        order by l.busy_until nulls first
        limit most
     )
@@ -7900,7 +7904,14 @@ begin
       if not found then
         update svc.webhook_deliveries d
            set state = 'dead', ended_at = now(), last_error = 'The endpoint was deleted.'
-         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending';
+         where d.id = any (array(
+           select l.id from svc.webhook_deliveries l
+            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
+            limit changeable for update skip locked));
+        get diagnostics changed = row_count;
+        changeable := changeable - changed;
+        update svc_private.webhook_leases l set busy_until = clock_timestamp()
+         where l.source = turn.source and l.endpoint = turn.endpoint;
         continue;
       end if;
       continue when receiver.enabled is not true;  -- the lease lets it wait before the next look
@@ -7920,24 +7931,31 @@ begin
       if first_owner is not null and not svc_private.is_owned_by(first_webhook, turn.source, turn.endpoint, first_owner) then
         update svc.webhook_deliveries d
            set state = 'dead', ended_at = now(), last_error = 'The endpoint belongs to somebody else now.'
-         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending'
-           and d.webhook = first_webhook and d.owner = first_owner;
-        continue;
+         where d.id = any (array(
+           select l.id from svc.webhook_deliveries l
+            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
+              and l.webhook = first_webhook and l.owner = first_owner
+            limit changeable for update skip locked));
+      else
+        exit when coalesce(first_due <= clock_timestamp(), true);
+        update svc.webhook_deliveries d
+           set due_at = first_due
+         where d.id = any (array(
+           select l.id from svc.webhook_deliveries l
+            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
+              and l.due_at < first_due
+            limit changeable));
       end if;
-      exit when coalesce(first_due <= clock_timestamp(), true) or movable <= 0;
-      update svc.webhook_deliveries d
-         set due_at = first_due
-       where d.id = any (array(
-         select l.id from svc.webhook_deliveries l
-          where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
-            and l.due_at < first_due
-          limit movable));
-      get diagnostics moved = row_count;
-      movable := movable - moved;
+      get diagnostics changed = row_count;
+      changeable := changeable - changed;
+      if changed = 0 or changeable = 0 then
+        first_id := null;  -- the next call looks again
+        exit;
+      end if;
     end loop;
     update svc.webhook_deliveries d
        set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-     where d.id = first_id and d.state = 'pending' and d.due_at <= clock_timestamp()
+     where d.id = first_id and d.ended_at is null and d.due_at <= clock_timestamp()
     returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
       into id, webhook, source, endpoint, body, attempt;
     update svc_private.webhook_leases l
@@ -8787,7 +8805,7 @@ begin
     from (select case when end_delivery.error is null then 'sent'
                       when end_delivery.status = 410 or attempt >= 11 then 'dead'
                       else 'pending' end as state) n
-   where d.id = delivery and d.attempts = attempt and d.state = 'pending'
+   where d.id = delivery and d.attempts = attempt and d.ended_at is null
   returning d.* into ended;
   update svc_private.webhook_leases l
      set delivery = null, busy_until = clock_timestamp() + asked
@@ -14853,6 +14871,7 @@ CREATE OR REPLACE FUNCTION svc_private.sweep_conversions(unused interval, batch 
  RETURNS integer
  LANGUAGE sql
  SET search_path TO ''
+ SET work_mem TO '64MB'
 AS $function$
   with old as (
     select c.id from svc_private.document_conversions c where c.used_at < now() - sweep_conversions.unused
@@ -14872,7 +14891,6 @@ AS $function$
      where c.id in (select id from old) and c.used_at < now() - least(sweep_conversions.unused, interval '1 day')
        for update skip locked
   ), removed as (
- SET work_mem TO '64MB'
     delete from svc_private.document_conversions c where c.id in (select id from chosen) returning c.id
   )
   select count(*)::integer from removed

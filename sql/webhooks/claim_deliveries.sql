@@ -10,10 +10,15 @@
 -- A delivery that is due, but waits for an earlier one of its row, gets the time of that one. So a row that changes often, while
 -- its endpoint fails, has one delivery that is due, and not thousands which each claim would read.
 --
--- An endpoint that has another owner now gets nothing of the owner before: such deliveries are dead. So are those of a webhook that a
--- migration ends; the state is asked again when the delivery is locked.
+-- An endpoint that has another owner now gets nothing of the owner before: such deliveries are dead, and so are those to an endpoint
+-- that was deleted. So are those of a webhook that a migration ends; the state is asked again when the delivery is locked.
 --
--- Endpoints with pending deliveries are found by jumps along the index, not by reading all of their deliveries.
+-- A call changes at most 1,000 deliveries that it does not return. Later calls do the rest: an endpoint may have so many that one
+-- call would take longer than a statement may, and then no call would return anything.
+--
+-- Endpoints with pending deliveries are found by jumps along the index, not by reading all of their deliveries. The statistics of a
+-- queue are outdated: where they say that nothing is pending, PostgreSQL would read and sort all that is. So it may neither sort nor
+-- read the table, and one delivery is found by its key alone (svc_private.end_delivery()).
 --
 -- SECURITY DEFINER, because svc_system only reads the deliveries.
 
@@ -25,8 +30,9 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
-set enable_seqscan = off  -- the statistics of a queue are outdated
+set enable_seqscan = off
 set enable_bitmapscan = off
+set enable_sort = off
 set jit = off
 as $$
 declare
@@ -37,8 +43,8 @@ declare
   first_due timestamptz;
   first_webhook text;
   first_owner text;
-  movable integer := 1000;  -- so that other endpoints do not wait for long
-  moved integer;
+  changeable integer := 1000;
+  changed integer;
 begin
   for turn in
     with recursive endpoints as (
@@ -54,9 +60,12 @@ begin
       select e.source, e.endpoint
         from endpoints e
         left join svc_private.webhook_leases l on l.source = e.source and l.endpoint = e.endpoint
-       where coalesce(l.busy_until <= now(), true) and exists (
+       -- A LIMIT, because PostgreSQL joins EXISTS with all deliveries that are pending.
+       cross join lateral (
          select from svc.webhook_deliveries d
-          where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now())
+          where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now()
+          order by d.due_at limit 1) due
+       where coalesce(l.busy_until <= now(), true)
        order by l.busy_until nulls first
        limit most
     )
@@ -76,7 +85,14 @@ begin
       if not found then
         update svc.webhook_deliveries d
            set state = 'dead', ended_at = now(), last_error = 'The endpoint was deleted.'
-         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending';
+         where d.id = any (array(
+           select l.id from svc.webhook_deliveries l
+            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
+            limit changeable for update skip locked));
+        get diagnostics changed = row_count;
+        changeable := changeable - changed;
+        update svc_private.webhook_leases l set busy_until = clock_timestamp()
+         where l.source = turn.source and l.endpoint = turn.endpoint;
         continue;
       end if;
       continue when receiver.enabled is not true;  -- the lease lets it wait before the next look
@@ -96,24 +112,31 @@ begin
       if first_owner is not null and not svc_private.is_owned_by(first_webhook, turn.source, turn.endpoint, first_owner) then
         update svc.webhook_deliveries d
            set state = 'dead', ended_at = now(), last_error = 'The endpoint belongs to somebody else now.'
-         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending'
-           and d.webhook = first_webhook and d.owner = first_owner;
-        continue;
+         where d.id = any (array(
+           select l.id from svc.webhook_deliveries l
+            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
+              and l.webhook = first_webhook and l.owner = first_owner
+            limit changeable for update skip locked));
+      else
+        exit when coalesce(first_due <= clock_timestamp(), true);
+        update svc.webhook_deliveries d
+           set due_at = first_due
+         where d.id = any (array(
+           select l.id from svc.webhook_deliveries l
+            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
+              and l.due_at < first_due
+            limit changeable));
       end if;
-      exit when coalesce(first_due <= clock_timestamp(), true) or movable <= 0;
-      update svc.webhook_deliveries d
-         set due_at = first_due
-       where d.id = any (array(
-         select l.id from svc.webhook_deliveries l
-          where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
-            and l.due_at < first_due
-          limit movable));
-      get diagnostics moved = row_count;
-      movable := movable - moved;
+      get diagnostics changed = row_count;
+      changeable := changeable - changed;
+      if changed = 0 or changeable = 0 then
+        first_id := null;  -- the next call looks again
+        exit;
+      end if;
     end loop;
     update svc.webhook_deliveries d
        set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-     where d.id = first_id and d.state = 'pending' and d.due_at <= clock_timestamp()
+     where d.id = first_id and d.ended_at is null and d.due_at <= clock_timestamp()
     returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
       into id, webhook, source, endpoint, body, attempt;
     update svc_private.webhook_leases l

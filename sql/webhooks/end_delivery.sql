@@ -9,6 +9,9 @@
 -- `wait_ms` is what the receiver asks for by Retry-After, at most a day: neither this delivery nor another one is sent to the
 -- endpoint before. A wait that is shorter than ours shortens nothing.
 --
+-- A pending delivery is told by `ended_at`: with `state = 'pending'` PostgreSQL takes an index of all pending ones where its statistics
+-- say that there are none.
+--
 -- SECURITY DEFINER, because svc_system only reads the deliveries.
 
 create or replace function svc_private.end_delivery(
@@ -37,7 +40,7 @@ begin
     from (select case when end_delivery.error is null then 'sent'
                       when end_delivery.status = 410 or attempt >= 11 then 'dead'
                       else 'pending' end as state) n
-   where d.id = delivery and d.attempts = attempt and d.state = 'pending'
+   where d.id = delivery and d.attempts = attempt and d.ended_at is null
   returning d.* into ended;
   update svc_private.webhook_leases l
      set delivery = null, busy_until = clock_timestamp() + asked

@@ -121,6 +121,48 @@ test("the sweep and another retry wait for nobody, and keep a delivery that is r
   expect([await state(ids.dead), await state(ids.sent), waited]).toEqual(["pending", undefined, false]);
 });
 
+test("many deliveries to an endpoint that is gone, or another owner's now, end little by little, and none of them is sent", async () => {
+  await db.sql("delete from svc.webhook_deliveries");
+  const given = await addEndpoint("bob", "/given");
+  await db.sql(
+    `insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body)
+     select 'note-changed', '"public"."endpoints"', e.id, e.owner, n::text, '{}'
+       from (values (gen_random_uuid()::text, null), ($1, 'ann')) e (id, owner), generate_series(1, 1200) n`,
+    [given],
+  );
+  await db.sql(
+    "insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body) values ('note.done', 'env', 'DONE_HOOK', '', '{}')",
+  );
+  const ended: number[] = [];
+  const claimed: string[] = [];
+  for (let claims = 0; claims < 4; claims++) {
+    claimed.push(
+      ...(await db.sql("select endpoint from svc_private.claim_deliveries(50, '1 minute')")).map((one) => one.endpoint),
+    );
+    ended.push((await deliveries()).filter((one) => one.state === "dead").length);
+  }
+  expect(claimed).toEqual(["DONE_HOOK"]);
+  expect(ended).toEqual([1000, 2000, 2400, 2400]);
+});
+
+test("what is due is found, and its end noted, without reading all that wait", async () => {
+  await db.sql("analyze svc.webhook_deliveries"); // before they come, as of a queue that was empty for long
+  await db.sql(
+    `insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body, due_at)
+     select 'note.done', 'env', 'DONE_HOOK', n::text, '{}', now() + (n - 2) * interval '1 minute' from generate_series(1, 5000) n`,
+  );
+  const client = await db.connect("admin");
+  await client.query("begin");
+  const claimed = await client.query("select id from svc_private.claim_deliveries(50, '1 minute')");
+  await client.query("select svc_private.end_delivery($1, 1, 200, null, null)", [claimed.rows[0]?.id]);
+  const read = await client.query(
+    "select (seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_all_tables where relid = 'svc.webhook_deliveries'::regclass",
+  );
+  await client.query("rollback");
+  expect(claimed.rowCount).toBe(1);
+  expect(read.rows[0].rows).toBeLessThan(100);
+});
+
 test("tests of an application that run due jobs send what is due, too", async () => {
   const app = { api, auth: defineAuth({}), schema };
   const log = createLog("silent");
