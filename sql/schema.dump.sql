@@ -10859,17 +10859,22 @@ comment: Functions that requests may execute, and those that run with their owne
 -- function svc_private.list_history(text,text,text,timestamp with time zone,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_history(only_table text, only_row text, only_actor text, since timestamp with time zone, before bigint, most integer)
  RETURNS TABLE(id bigint, at timestamp with time zone, relation text, row_id text, operation text, actor text, login text, via text, request text, trace text, changed jsonb)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
+#variable_conflict use_column
+begin
+  return query
   select e.id, e.at, t.name, e.row_id, e.operation, e.actor, e.login, e.via, e.request, e.trace, e.changed
     from svc_private.history_entries e
     join svc_private.history_tables t on t.id = e.table_id
    where (only_table is null or t.name = only_table) and (only_row is null or e.row_id = only_row)
      and (only_actor is null or e.actor = only_actor) and (since is null or e.at >= since) and (before is null or e.id < before)
    order by e.id desc
-   limit most
+   limit most;
+end
 $function$
 execute: svc_system
 comment: Entries of audited tables, newest first, for operators.
@@ -14224,10 +14229,14 @@ comment: Asks the processes which channels are open in them. Definer: svc_studio
 -- function svc_private.studio_audit(text,text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_audit(only_table text, only_row text, before bigint, most integer)
  RETURNS TABLE(id bigint, at timestamp with time zone, relation text, audited boolean, row_id text, operation text, actor text, login text, via text, request text, columns text[])
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
+#variable_conflict use_column
+begin
+  return query
   select e.id, e.at, coalesce(c.oid::regclass::text, t.name), c.oid is not null, e.row_id, e.operation, e.actor, e.login, e.via, e.request,
          array(select jsonb_object_keys(e.changed))
     from svc_private.history_entries e
@@ -14236,7 +14245,8 @@ AS $function$
    where (only_table is null or t.name = only_table or t.relation = to_regclass(only_table)::oid)
      and (only_row is null or e.row_id = only_row) and (before is null or e.id < before)
    order by e.id desc
-   limit most
+   limit most;
+end
 $function$
 execute: svc_studio_read, svc_system
 comment: Entries of audited tables without their values, newest first. Definer: svc_studio_read reads tables only as a user.

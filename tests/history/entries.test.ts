@@ -162,3 +162,31 @@ test("a row that a trigger of the application changes once more has its entries 
     { operation: "update", owner: ["draft", "final"] },
   ]);
 });
+
+test("operators find the entries of a row, and a later page, without reading those of other rows", async () => {
+  const admin = await db.connect("admin");
+  await admin.query(`begin; set local session_replication_role = replica;
+    insert into svc_private.history_tables (name, declared_by, keys, omitted) values ('public.past', 'application', '{id}', '{}');
+    insert into svc_private.history_entries (table_id, row_id, begins, operation, changed)
+      select t.id, n % 1000, false, 'update', '{}' from svc_private.history_tables t, generate_series(1, 20000) n where t.name = 'public.past';
+    commit; analyze svc_private.history_entries`);
+  const [first] = await db.sql<{ id: string }>(
+    "select min(e.id) as id from svc_private.history_entries e join svc_private.history_tables t on t.id = table_id where t.name = 'public.past'",
+  );
+  for (const call of [
+    "svc_private.list_history('public.past', '7', null, null, null, 9)",
+    "svc_private.studio_audit('public.past', '7', null, 9)",
+    `svc_private.list_history(null, null, null, null, ${Number(first?.id) + 9}, 9)`,
+    `svc_private.studio_audit(null, null, ${Number(first?.id) + 9}, 9)`,
+  ]) {
+    await admin.query("begin");
+    const { rowCount } = await admin.query(`select from ${call}`);
+    const { rows } = await admin.query(
+      `select sum(seq_tup_read + idx_tup_fetch)::int as read from pg_stat_xact_all_tables
+        where relid in (select inhrelid from pg_inherits where inhparent = 'svc_private.history_entries'::regclass)`,
+    );
+    await admin.query("rollback");
+    expect(rowCount, call).toBe(9);
+    expect(rows[0].read, call).toBeLessThan(1000);
+  }
+});
