@@ -18,7 +18,7 @@ as $$
          coalesce(sum(l.reserved) filter (where l.state = 'reserved' and l.expires_at > now()), 0)
     from svc.ai_ledger l
     left join auth."user" u on u.id = l.user_id
-   where (only_user is null or l.user_id = only_user or u.email = svc_private.lower_address(only_user))
+   where (only_user is null or l.user_id = only_user or u.email = (select svc_private.lower_address(only_user)))
      and (only_model is null or l.model = only_model)
      and l.created_at >= (date_trunc('day', now() at time zone 'UTC') - make_interval(days => list_usage.days - 1)) at time zone 'UTC'
    group by 1, 2, 3, 4

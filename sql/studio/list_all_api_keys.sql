@@ -15,7 +15,7 @@ as $$
     from auth.api_key k
     join auth."user" u on u.id = k.user_id
     left join (svc.service_accounts a join svc.organizations o on o.id = a.org_id) on a.id = k.user_id
-   where of_user is null or k.user_id = of_user or u.email = svc_private.lower_address(of_user)
+   where of_user is null or k.user_id = of_user or u.email = (select svc_private.lower_address(of_user))
    order by k.created_at desc, k.id
    limit most
 $$;

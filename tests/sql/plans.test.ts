@@ -286,3 +286,15 @@ test("a page of the deliveries to an endpoint, and one delivery, are found by an
     await client.query("rollback");
   }
 });
+
+test("the address that an operator gives is lowered once, and not for each row", async () => {
+  const client = await db.connect("admin");
+  await client.query(`begin; set local track_functions = 'all';
+    insert into svc.ai_ledger (operation, model, reserved, expires_at) select 'chat', 'm', 1, now() from generate_series(1, 100)`);
+  await client.query("select from svc_private.list_usage('Ann@example.com', null, 7, 9)");
+  const { rows } = await client.query(
+    "select calls::int from pg_stat_xact_user_functions where funcname = 'lower_address'",
+  );
+  await client.query("rollback");
+  expect(rows).toEqual([{ calls: 1 }]);
+});
