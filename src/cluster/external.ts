@@ -22,6 +22,8 @@ export interface ServerFacts {
   identity: string | null;
   /** What svc asks of a login, as soon as `svc migrate` has made the objects that it asks about. */
   mayServe: { request: boolean; auth: boolean; system: boolean };
+  /** The role that owns functions of readers, if it is no reader. */
+  wrongOwner: string | null;
 }
 
 /** The logins that a command needs: those of serving processes, svc_system's alone, the administrator's alone, or all. */
@@ -47,6 +49,7 @@ export async function openExternal(url: string, env: NodeJS.ProcessEnv, logins: 
   const of = (pool: keyof DatabaseUrls) => facts.get(names[pool]) as ServerFacts;
   const any = logins === "system" ? "system" : "admin";
   checkServer(of(any), names[any]);
+  checkOwner(of(any));
   if (logins === "all" || logins === "admin") checkAdmin(of("admin"), names.admin);
   if (logins === "system") checkServing(of("system"), names.system, "system");
   if (pools === all) {
@@ -95,6 +98,16 @@ export function checkServer(facts: ServerFacts, name: string): void {
         "use the image pgvector/pgvector, or unset DATABASE_URL and svc runs a server of its own.",
     );
   }
+}
+
+/** Policies do not apply to the owner of the tables, nor to a superuser: the functions of readers would show rows of others. */
+function checkOwner({ database, wrongOwner }: ServerFacts): void {
+  if (wrongOwner === null) return;
+  throw new ClusterError(
+    `Functions of svc in the database ${database} belong to ${wrongOwner}, and policies would not apply in searches.`,
+    "It was restored without its owners, by --no-owner or before the roles existed. Restore it again with them: " +
+      "docs/how-to/move-the-database.md, step 1.",
+  );
 }
 
 function checkAdmin(facts: ServerFacts, name: string): void {
@@ -230,7 +243,11 @@ const factsQuery = `
              (select has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')
                 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'svc_private' and c.relname = 'applied_sql'), true)
-         ) as "mayServe"
+         ) as "mayServe",
+         (select pg_get_userbyid(p.proowner)::text
+            from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+           where n.nspname in ('svc_hidden', 'svc_private') and p.proname ~ '_as_(anonymous|authenticated)$'
+             and pg_get_userbyid(p.proowner) !~ '^svc_reader_' limit 1) as "wrongOwner"
     from pg_catalog.pg_roles r where r.rolname = current_user`;
 
 const identityQuery = `

@@ -252,6 +252,7 @@ describe("DATABASE_URL", { timeout: 60 * seconds }, () => {
     mayReplicate: true,
     identity: null,
     mayServe: { request: true, auth: true, system: true },
+    wrongOwner: null,
   };
   const wrong = [
     { what: "an old server", facts: { version: "14.9", versionNumber: 140009 }, says: /14\.9.*15 or newer.*Upgrade/ },

@@ -1,14 +1,16 @@
 // If this file fails, a process starts with the URLs of two databases, and its clients hear of no change and of no
-// revoked session; or with the login of another URL, and its first statement is refused without a remedy.
+// revoked session; or with the login of another URL, and its first statement is refused without a remedy; or with a database
+// that was restored without owners, in which searches show rows of others.
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
+import type { Logins } from "../../src/cluster/external.ts";
 import { openCluster } from "../../src/cluster/open-cluster.ts";
 import { database } from "../support/database.ts";
 
 const db = database();
 
-const open = (more: NodeJS.ProcessEnv) => {
+const open = (more: NodeJS.ProcessEnv, logins: Logins = "serving") => {
   const { request, auth, system, replication } = db.urls;
   const env = {
     DATABASE_URL: request,
@@ -16,7 +18,7 @@ const open = (more: NodeJS.ProcessEnv) => {
     DATABASE_SYSTEM_URL: system,
     DATABASE_REPLICATION_URL: replication,
   };
-  return openCluster({ directory: "/nonexistent", env: { ...env, ...more }, logins: "serving" });
+  return openCluster({ directory: "/nonexistent", env: { ...env, ...more }, logins });
 };
 
 test("with the right ones it starts", async () => {
@@ -59,3 +61,16 @@ test("a server that breaks off after the login is an error of the start", async 
   await expect(open({ DATABASE_URL: `postgres://svc_request@127.0.0.1:${port}/app` })).rejects.toThrow(/ECONNRESET/);
   server.close();
 });
+
+test.each(["serving", "admin", "system"] as const)(
+  "a database that was restored without its owners (%s)",
+  async (logins) => {
+    const signature = "svc_hidden.find_objects_as_authenticated(uuid[])";
+    await db.sql(`alter function ${signature} owner to current_user`); // as pg_dump --no-owner leaves it
+    await expect(open({ DATABASE_ADMIN_URL: db.url("admin") }, logins)).rejects.toThrow(
+      /^Functions of svc in the database svc_test_\w+ belong to \w+, .*--no-owner.* Restore it again/,
+    );
+    await db.sql("call svc_private.run_as_reader($1::regprocedure, 'svc_reader_authenticated')", [signature]);
+    expect((await open({ DATABASE_ADMIN_URL: db.url("admin") }, logins)).origin).toBe("external");
+  },
+);
