@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { ReadShape } from "../contract/crud.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { databaseError, isConnectionLoss, isOutdated, isTransient, sqlState } from "../postgres/errors.ts";
+import { databaseError, isConnectionLoss, isOutdated, isStatementGone, isTransient } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { type Step, sendPacket } from "../postgres/packet.ts";
 import { isRowTooLarge } from "../postgres/row-size.ts";
@@ -85,7 +85,7 @@ const withSnapshot = ({ name, text }: Statement): Statement => ({
 });
 
 /** A migration changed the table or a function, or the connection's prepared statements are gone. */
-const isStale = (error: unknown) => isOutdated(error) || ["26000", "42P05"].includes(sqlState(error) ?? "");
+const isStale = (error: unknown) => isOutdated(error) || isStatementGone(error);
 const isBreaking = (error: unknown) => isStale(error) || isConnectionLoss(error);
 
 const keyOf = ({ role }: Identity, { key }: ReadShape) => `${role} ${key}`;

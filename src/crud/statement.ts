@@ -11,6 +11,7 @@ import {
   databaseError,
   isConnectionLoss,
   isOutdated,
+  isStatementGone,
   isTransient,
   mayHaveRun,
   outcomeUnknown,
@@ -80,10 +81,12 @@ export async function callAs(
     release();
     return rows[0]?.result ?? null;
   } catch (error) {
-    release(isConnectionLoss(error));
+    release(isBreaking(error));
     throw databaseError(error, identity);
   }
 }
+
+const isBreaking = (error: unknown) => isConnectionLoss(error) || isStatementGone(error);
 
 const texts = new Map<string, string>();
 
@@ -123,17 +126,18 @@ export async function callStatement(
   const names = reads && !watched ? [name] : [];
   for (let attempt = 0; ; attempt++) {
     try {
-      return await runPacket(pool, identity, names, async (client) => {
+      const send = async (client: pg.ClientBase) => {
         if (!watched) return sendStatement(client, query);
         const { rows } = await client.query<{ result: string | null; snapshot: string; tables: string[] }>(query);
         watched(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
         return rows[0]?.result ?? null;
-      });
+      };
+      return await runPacket(pool, identity, names, send, isBreaking);
     } catch (error) {
       if (error instanceof SvcError) throw error;
       // PostgreSQL has rolled back, role and identity included. Only a broken connection is closed.
-      const again =
-        isTransient(error) || isOutdated(error) || (isConnectionLoss(error) && !isRowTooLarge(error) && reads);
+      const hasNotRun = isTransient(error) || isOutdated(error) || isStatementGone(error);
+      const again = hasNotRun || (isConnectionLoss(error) && !isRowTooLarge(error) && reads);
       if (again && attempt < maxRetries) continue;
       throw !reads && mayHaveRun(error)
         ? outcomeUnknown(error)

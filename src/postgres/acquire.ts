@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { isDirect } from "./direct.ts";
-import { isPlanOutdated } from "./errors.ts";
+import { isPlanOutdated, isStatementGone } from "./errors.ts";
 import { streamOf } from "./send-together.ts";
 import { end } from "./transaction-statements.ts";
 
@@ -49,12 +49,12 @@ export async function acquire(pool: pg.Pool, holder = ""): Promise<Lease> {
 /**
  * Ends the transaction of a lease and releases its connection; one that may still be inside a transaction is destroyed.
  *
- * @param failure of a transaction that is rolled back. After that of an outdated plan the connection is destroyed
+ * @param failure of a transaction that is rolled back. The connection is destroyed if its plan was outdated, or its statement gone
  * @returns the command that PostgreSQL carried out
  */
 export async function leave({ client, release }: Lease, how: keyof typeof end, failure?: unknown): Promise<string> {
   try {
-    if (isPlanOutdated(failure)) throw failure;
+    if (isPlanOutdated(failure) || isStatementGone(failure)) throw failure;
     const { command } = await client.query(end[how]);
     release();
     return command;

@@ -138,15 +138,22 @@ export function databaseError(error: unknown, identity: Identity, access: Access
   });
 }
 
-/** What PostgreSQL says behind a pooler that hands out connections without their prepared statements. */
+/** What PostgreSQL says behind a pooler that hands out connections without their prepared statements, and after DEALLOCATE. */
 const statesOfPoolers: readonly string[] = ["26000", "42P05"];
+
+/**
+ * A connection has other prepared statements than the driver knows of. The statement did not run, and others fail until the
+ * connection is closed.
+ */
+export const isStatementGone = (error: unknown): boolean => statesOfPoolers.includes(sqlState(error) ?? "");
 
 /** For operators: in the log, and where a command ends by it. */
 export function lostByPooler(error: unknown): Error | undefined {
   const { code = "", message } = fromDatabase(error) ?? {};
   if (!statesOfPoolers.includes(code)) return undefined;
   const text = `A pooler that does not support named prepared statements stands before PostgreSQL: ${message}.
-  Use PgBouncer 1.21 or newer with max_prepared_statements above 0, or session mode. \`svc doctor\` names the variable.`;
+  Use PgBouncer 1.21 or newer with max_prepared_statements above 0, or session mode. \`svc doctor\` names the variable.
+  If it names none, a function of the application has run DEALLOCATE, which takes the statements of svc away: leave it out.`;
   return new Error(text, { cause: error });
 }
 

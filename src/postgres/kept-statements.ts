@@ -11,7 +11,7 @@
  */
 import pg from "pg";
 import { isDirect } from "./direct.ts";
-import { isPlanOutdated, sqlState } from "./errors.ts";
+import { isPlanOutdated, isStatementGone, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 
 /** Statements that a connection keeps prepared. Each takes memory on the server, about 50 KiB. */
@@ -119,8 +119,12 @@ function nameOf(text: string, role: string): string | undefined {
 
 const outdated = new WeakSet<object>();
 
-/** Whether a statement failed because it was prepared before a migration, or may have: without its name it may succeed. */
-export const mayBeOutdated = (error: unknown): boolean => isPlanOutdated(error) || outdated.has(Object(error));
+/**
+ * Whether a statement failed because it was prepared before a migration, or may have, or because it is not prepared any more: on
+ * another connection, or without its name, it may succeed.
+ */
+export const mayBeOutdated = (error: unknown): boolean =>
+  isPlanOutdated(error) || isStatementGone(error) || outdated.has(Object(error));
 
 /**
  * Takes the name of a statement away if it failed as one does that does not fit its tables: such as by an unknown operator,

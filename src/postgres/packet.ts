@@ -132,16 +132,33 @@ export async function sendPacket(
   return rows;
 }
 
-/** @param client of a pipelined pool @returns the row of the last statement */
-export async function sendSteps(client: pg.ClientBase, steps: readonly [Step, ...Step[]]): Promise<TextRow> {
-  const rows = await send(client, steps, steps.at(-1) ?? steps[0]);
+/**
+ * @param client of a pipelined pool
+ * @param failed gets the error at once, before the answer to a statement that was sent behind it
+ * @returns the row of the last statement
+ */
+export async function sendSteps(
+  client: pg.ClientBase,
+  steps: readonly [Step, ...Step[]],
+  failed: (error: Error) => void,
+): Promise<TextRow> {
+  const rows = await send(client, steps, steps.at(-1) ?? steps[0], failed);
   return rows.at(-1) ?? null;
 }
 
-function send(client: pg.ClientBase, steps: readonly Step[], answer: Step): Promise<TextRow[]> {
+function send(
+  client: pg.ClientBase,
+  steps: readonly Step[],
+  answer: Step,
+  failed?: (error: Error) => void,
+): Promise<TextRow[]> {
   const { promise, resolve, reject } = Promise.withResolvers<TextRow[]>();
   const query = client.query as unknown as (packet: Packet, callback: Callback) => void;
-  query.call(client, new Packet(steps, answer), (error, rows) => (error ? reject(error) : resolve(rows)));
+  query.call(client, new Packet(steps, answer), (error, rows) => {
+    if (!error) return resolve(rows);
+    failed?.(error);
+    reject(error);
+  });
   return promise;
 }
 

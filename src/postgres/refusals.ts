@@ -5,7 +5,7 @@
  */
 import type { EventEmitter } from "node:events";
 import type pg from "pg";
-import { isConnectionLoss, sqlState } from "./errors.ts";
+import { isConnectionLoss, isStatementGone, sqlState } from "./errors.ts";
 import { type Step, sendStatement } from "./packet.ts";
 
 type Query = (...values: unknown[]) => Promise<unknown>;
@@ -47,7 +47,7 @@ async function keepAfterRefusal<T>(pool: pg.Pool, send: (client: pg.PoolClient) 
     release();
     return result;
   } catch (error) {
-    if (sqlState(error) === undefined || isConnectionLoss(error)) release(true);
+    if (sqlState(error) === undefined || isConnectionLoss(error) || isStatementGone(error)) release(true);
     else releaseWhenReady(client, release);
     throw error;
   }

@@ -1,7 +1,7 @@
 /** Runs one prepared statement of the platform on a pool of its own, apart from any caller's transaction. */
 import type pg from "pg";
 import { acquire } from "./acquire.ts";
-import { databaseError, isConnectionLoss } from "./errors.ts";
+import { databaseError, isConnectionLoss, isStatementGone } from "./errors.ts";
 import { systemIdentity } from "./identity.ts";
 
 export interface Statement extends pg.QueryConfig {
@@ -23,8 +23,10 @@ export async function runStatement<Row extends pg.QueryResultRow>(pool: pg.Pool,
     } catch (error) {
       // After a failover the pool may hold a dead connection. The retry takes another one.
       const lost = isConnectionLoss(error);
-      release(lost);
-      if (!lost || !statement.repeatable || attempt > 0) throw databaseError(error, systemIdentity, "write");
+      const gone = isStatementGone(error);
+      release(lost || gone);
+      const isRepeated = gone || (lost && statement.repeatable);
+      if (!isRepeated || attempt > 0) throw databaseError(error, systemIdentity, "write");
     }
   }
 }

@@ -5,11 +5,13 @@ import type { Identity } from "./identity.ts";
 import { type Step, sendSteps } from "./packet.ts";
 import { literal } from "./schema-names.ts";
 
-// Named, so that each connection prepares them once. A transaction that writes does not say `read write`: an operator may
-// have closed the database to writes (default_transaction_read_only), as hosts do whose disk is full.
+// Statements with a name are prepared once on each connection. BEGIN has none: it must not fail where prepared statements are
+// gone, because what is sent behind it would run outside of a transaction then, such as a job's insert as the login. A transaction
+// that writes does not say `read write`: an operator may have closed the database to writes (default_transaction_read_only), as
+// hosts do whose disk is full.
 const begin = {
-  read: { name: "svc_begin_read", text: "begin isolation level repeatable read read only" },
-  write: { name: "svc_begin_write", text: "begin isolation level read committed" },
+  read: { name: "", text: "begin isolation level repeatable read read only" },
+  write: { name: "", text: "begin isolation level read committed" },
 };
 // Types and operators of extensions are found as in migrations: an extension lies in public or in extensions. Behind what is set
 // already, so that no other name changes its meaning.
@@ -64,11 +66,20 @@ export interface Mark {
 /**
  * Begins the transaction. A caller's is one packet, so statements that are sent next follow it.
  *
+ * @param failed gets the error, before that of a statement which follows
  * @returns its mark, of a caller's transaction that writes
  */
-export async function enterTransaction(client: pg.ClientBase, opening: Opening, identity: Identity) {
-  if (identity.role === "svc_system") return enterAsSystem(client, opening, identity);
-  const row = await sendSteps(client, stepsOfCaller(opening, identity));
+export async function enterTransaction(
+  client: pg.ClientBase,
+  opening: Opening,
+  identity: Identity,
+  failed: (error: unknown) => void,
+): Promise<Mark | undefined> {
+  if (identity.role === "svc_system") {
+    await enterAsSystem(client, opening, identity).catch(failed);
+    return undefined;
+  }
+  const row = await sendSteps(client, stepsOfCaller(opening, identity), failed);
   const [transaction, server] = row ?? [];
   return opening.access === "write" && transaction && server ? { transaction, server } : undefined;
 }
@@ -78,7 +89,7 @@ async function enterAsSystem(
   client: pg.ClientBase,
   { access, limits, traceparent }: Opening,
   { request }: Identity,
-): Promise<undefined> {
+): Promise<void> {
   const { statementTimeoutMs, idleInTransactionMs } = limits;
   await client.query(
     `${begin[access].text}; set local statement_timeout = ${Number(statementTimeoutMs)}; ` +

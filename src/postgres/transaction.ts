@@ -279,10 +279,10 @@ export class RequestTransaction {
     // login has no privilege on any table, inside a failed one nothing runs.
     const isPipelined = this.identity.role !== "svc_system";
     if (isPipelined) batchWrites(lease.client);
-    const entering = enterTransaction(lease.client, this.#opening, this.identity).catch((error) => {
+    const failed = (error: unknown) => {
       if (pool === this.#pool) this.#failures.note(error);
-      return undefined;
-    });
+    };
+    const entering = enterTransaction(lease.client, this.#opening, this.identity, failed).catch(() => undefined);
     entering.then((mark) => {
       this.#mark = mark;
     });
