@@ -29,13 +29,20 @@ export function checkTables(text: string | undefined): void {
   if (gate && /(?<![\w'])"?_(system|gencow)_/i.test(text ?? "")) gate.refuseTable();
 }
 
+const setsSession = /^\s*set\s+(?!local\b|transaction\b|constraints\b)/i;
+const staysSet =
+  "unsafeDb: SET would stay on its connection, which other calls use afterwards. Use SET LOCAL in " +
+  "unsafeDb.transaction(async (db) => …).";
+
 /** The system pool as `unsafeDb` uses it: each statement asks whether the call that sends it may. */
 export function gatedPool(pool: pg.Pool): pg.Pool {
   const check = (query?: unknown): void => {
+    const text = typeof query === "string" ? query : (query as pg.QueryConfig | undefined)?.text;
+    if (setsSession.test(text ?? "")) throw new Error(staysSet);
     const gate = gates.getStore();
     if (!gate) return;
     if (!gate.isOpen) gate.open(unsafeDb);
-    checkTables(typeof query === "string" ? query : (query as pg.QueryConfig | undefined)?.text);
+    checkTables(text);
   };
   const gated = <T extends pg.Pool | pg.PoolClient>(client: T): T =>
     new Proxy(client, {

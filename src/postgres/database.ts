@@ -49,7 +49,9 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
         requireQuery(config.text);
         checkTables(config.text);
         texts?.add(config.text);
-        return transaction.query({ ...config, isKept: fitsOnePlan(config.text) }, values);
+        // A name that the application gives by `prepare` may be that of another statement: it says only that this one is kept.
+        const isKept = config.name !== undefined || fitsOnePlan(config.text);
+        return transaction.query({ ...config, name: undefined, isKept }, values);
       },
     } as unknown as pg.PoolClient;
     const session = Object.assign(new NodePgSession(client, dialect, relational), {

@@ -42,16 +42,24 @@ export const queryText = (pool: pg.Pool, statement: Step): Promise<string | null
 async function keepAfterRefusal<T>(pool: pg.Pool, send: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   const { release } = client; // this loan's own: the next one has another
+  let result: T;
   try {
-    const result = await send(client);
-    release();
-    return result;
+    result = await send(client);
   } catch (error) {
     if (sqlState(error) === undefined || isConnectionLoss(error) || isStatementGone(error)) release(true);
     else releaseWhenReady(client, release);
     throw error;
   }
+  const isLeftOpen = (client as unknown as Inner).getTransactionStatus() !== "I";
+  release(isLeftOpen);
+  if (isLeftOpen) throw new Error(leftOpen);
+  return result;
 }
+
+/** For authors: on the next loan of the connection, another call's changes would be part of the transaction. */
+const leftOpen =
+  "A statement has begun a transaction and not ended it, so it was rolled back: the next statement may run on another " +
+  "connection. Use unsafeDb.transaction(async (db) => …).";
 
 /** Text with several statements can fail inside a transaction that it began: such a connection cannot be reused. */
 function releaseWhenReady(client: pg.PoolClient, release: (destroy?: boolean) => void): void {

@@ -64,6 +64,36 @@ test("a connection that failed inside a transaction of its own, or broke, is not
   expect(opened).toBe(4);
 });
 
+test("unsafeDb leaves neither a transaction nor a setting on a connection, which other calls use next", async () => {
+  const unsafeDb = systemDatabase(one.pool, schema);
+  await db.sql("create table public.kept (title text); grant select, insert on public.kept to svc_system");
+  const insert = (title: string) => `insert into public.kept values ('${title}')`;
+  for (const begin of ["begin", "start transaction", `begin; ${insert("half")}`]) {
+    const refused = { cause: { message: expect.stringMatching(/not ended/) } };
+    await expect(unsafeDb.execute(begin)).rejects.toMatchObject(refused);
+  }
+  await unsafeDb.execute(`begin; ${insert("whole")}; commit`);
+  expect(await db.sql("select title from public.kept")).toEqual([{ title: "whole" }]);
+
+  for (const set of [
+    "set statement_timeout = 1",
+    " SET role svc_auth",
+    "set session characteristics as transaction read only",
+  ]) {
+    const refused = { cause: { message: expect.stringMatching(/SET LOCAL/) } };
+    await expect(unsafeDb.execute(set)).rejects.toMatchObject(refused);
+    await expect(unsafeDb.transaction((inner) => inner.execute(set))).rejects.toMatchObject(refused);
+  }
+  await unsafeDb.transaction(async (inner) => {
+    await inner.execute("set transaction isolation level serializable");
+    await inner.execute("set local statement_timeout = 123");
+  });
+  for (let turn = 0; turn < 6; turn++) {
+    expect((await unsafeDb.execute("show statement_timeout")).rows).toEqual([{ statement_timeout: "0" }]);
+  }
+  await db.sql("drop table public.kept");
+});
+
 test("a statement that is sent as a packet answers with the text of its first column", async () => {
   const text = "select $1::json from generate_series(1, $2)";
   const answer = (rows: number) => queryText(one.pool, { name: "answer", text, values: ['{"a": 1}', rows] });
