@@ -9,9 +9,9 @@ import { say } from "./command.ts";
 import { placeIn } from "./explain.ts";
 import { printable } from "./table.ts";
 
-/** Prints it, and returns it. @param cwd the application's folder */
-export function showFailure(thrown: unknown, cwd: string): string {
-  const text = describeFailure(thrown, cwd);
+/** Prints it, and returns it. @param cwd the application's folder @param operation shown where the stack names no place */
+export function showFailure(thrown: unknown, cwd: string, operation: string): string {
+  const text = describeFailure(thrown, cwd, operation);
   say(`\n${printable(text)}`);
   return text;
 }
@@ -22,13 +22,14 @@ export function describeUnawaited(reason: unknown, cwd: string): string | undefi
   return `A statement of ctx.db failed, and nobody awaited it: an await or a return is missing.\n${describeFailure(reason, cwd)}`;
 }
 
-function describeFailure(thrown: unknown, cwd: string): string {
+/** A statement that a handler returns runs after it: then the stack has no line of the application. */
+function describeFailure(thrown: unknown, cwd: string, operation?: string): string {
   const errors = causesOf(thrown);
   const place = errors.map(({ stack }) => placeIn(stack ?? "", cwd)).find((one) => one !== null);
   const database = errors.find((error) => error instanceof pg.DatabaseError);
   const told = errors.find((error) => statementOf(error) !== undefined) ?? errors[0];
   return [
-    ...(place ? [place] : []),
+    ...(place ? [place] : operation ? [`In ${operation}:`] : []),
     ...(database ? describe(database) : [told ? `${told.name}: ${told.message}` : String(thrown)]),
     ...(database || !told ? [] : errors.slice(errors.indexOf(told) + 1).map(reasonOf)),
   ].join("\n");

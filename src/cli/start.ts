@@ -157,7 +157,7 @@ const isWatched = (config: EffectiveConfig) => isDeveloping && !config.productio
 const underDev = (config: EffectiveConfig) => ({
   ...(isDeveloping && { mayListen: takeTurn, hasLeft: () => tell("left") }),
   ...(isWatched(config) && {
-    showCause: (cause: unknown) => showFailure(cause, config.cwd),
+    showCause: (cause: unknown, operation: string) => showFailure(cause, config.cwd, operation),
     showMail: (kind: string, { email, url }: AuthMail) =>
       tell({ mail: { kind, email, url, at: new Date().toISOString() } }),
   }),

@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { didYouMean } from "../kit/nearest.ts";
 import type { SvcError } from "../kit/svc-error.ts";
 import {
   type BuilderState,
@@ -37,8 +38,21 @@ export interface RouteResult<Body = unknown> {
   body?: Body;
 }
 
-/** Fills in the defaults of a result, so that outer middleware sees a complete one. */
+const members = ["status", "headers", "body"];
+
+/**
+ * Fills in the defaults of a result, so that outer middleware sees a complete one. The compiler does not refuse other members of
+ * an object that a function returns: a misspelt one would be an answer without it.
+ *
+ * @throws Error for what is no result
+ */
 export function complete(result: unknown): Required<Pick<RouteResult, "status" | "headers">> & RouteResult {
+  const other =
+    result instanceof Response ? "a Response" : typeof (result ?? {}) === "object" ? undefined : `a ${typeof result}`;
+  if (other)
+    throw new Error(`A route returned ${other}. Return an object with status, headers and body, as far as needed.`);
+  const unknown = Object.keys(result ?? {}).find((name) => !members.includes(name));
+  if (unknown !== undefined) throw new Error(`A route returned "${unknown}". ${didYouMean(unknown, members)}`);
   const { status = 200, headers = {}, body } = Object(result ?? {}) as RouteResult;
   return { status, headers: { ...headers }, body };
 }

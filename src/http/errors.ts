@@ -69,7 +69,7 @@ function answer(response: ServerResponse, error: SvcError): void {
   const reason = databaseReason(cause);
   const isFailure = error.status >= 500 || (reason !== undefined && !reason.startsWith("AP"));
   if (exchange.showCause && isFailure && cause !== undefined) {
-    const shown = exchange.showCause(cause);
+    const shown = exchange.showCause(cause, exchange.operation);
     body.hint = body.hint && !shown.includes(body.hint) ? `${body.hint}\n${shown}` : shown;
   }
   sendJson(response, error.status, JSON.stringify(body), errorHeaders(error));

@@ -20,7 +20,7 @@ import type { RequestLimits } from "./request-limits.ts";
 import { endRequestSpan, startRequestSpan } from "./request-span.ts";
 
 /** @returns the text for the answer's hint */
-export type ShowCause = (cause: unknown) => string;
+export type ShowCause = (cause: unknown, operation: string) => string;
 
 export interface Exchange {
   requestId: string;

@@ -127,10 +127,7 @@ export class CallScheduler implements ContextScheduler {
   }
 
   #refuseInQuery(): void {
-    requireWrite(
-      this.#options.access,
-      "A query cannot schedule anything, because it may run again. Make it a mutation.",
-    );
+    requireWrite(this.#options.access, "schedule anything");
   }
 }
 

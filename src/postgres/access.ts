@@ -4,9 +4,11 @@ import { SvcError } from "../kit/svc-error.ts";
 
 export type Access = "read" | "write";
 
-/** @throws SvcError QUERY_WROTE in a query, which may run again @param hint to the author */
-export function requireWrite(access: Access, hint: string): void {
-  if (access === "read") throw new SvcError("QUERY_WROTE", undefined, { hint });
+/** @throws SvcError QUERY_WROTE in a query and a GET route @param act what they cannot do, for the author's hint */
+export function requireWrite(access: Access, act: string): void {
+  if (access === "write") return;
+  const hint = `Queries and GET routes cannot ${act}, because they may run again. Make it a mutation, or a route with another verb.`;
+  throw new SvcError("QUERY_WROTE", undefined, { hint });
 }
 
 export interface TransactionLimits {

@@ -65,11 +65,11 @@ function noticing<Builder extends { dialect: PgDialect }>(builder: Builder, buil
   return builder;
 }
 
-/** Logs a warning for each write that was not sent. @param name of the database in the code, such as `ctx.db` */
+/** Logs each write that was not sent, as an error: tests show those alone. @param name of the database in the code, such as `ctx.db` */
 export function tellUnsent(log: Logger, name: string, database: object | undefined): void {
   for (const { call, trace } of (database && unsent.get(database)) ?? []) {
     const [site] = callSites(trace);
     const at = site && `${site.path}:${site.line}:${site.column}`;
-    log.warn({ at }, `${name}.${call} was built and not awaited, so it did nothing: an await or a return is missing`);
+    log.error({ at }, `${name}.${call} was built and not awaited, so it did nothing: an await or a return is missing`);
   }
 }

@@ -131,7 +131,7 @@ export class CallRealtime implements ContextRealtime {
   }
 
   #say(message: object, all = this.#transaction.messages): void {
-    requireWrite(this.#access, "A query cannot notify subscribers, because it may run again. Make it a mutation.");
+    requireWrite(this.#access, "notify subscribers");
     all.push(JSON.stringify(message));
   }
 }

@@ -112,7 +112,9 @@ const framing = new Set(["transfer-encoding", "trailer"]);
 async function encode(route: RouteDefinition, result: unknown, isHead: boolean): Promise<Answer> {
   const { status, headers, body } = complete(result);
   if (!Number.isInteger(status) || status < 200 || status > 599) {
-    throw new SvcError("INTERNAL", undefined, { cause: new Error(`A route returned the status ${status}.`) });
+    throw new SvcError("INTERNAL", undefined, {
+      cause: new Error(`A route returned the status ${status}. It must be from 200 to 599.`),
+    });
   }
   const checked = status >= 400 ? body : await checkOutput(route.output, body);
   const lower = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

@@ -221,7 +221,7 @@ export class CallStorage implements ContextStorage {
   }
 
   #requireWrite(): void {
-    requireWrite(this.#access, "A query cannot change stored files. Make it a mutation.");
+    requireWrite(this.#access, "change stored files");
   }
 
   async #remove(ids: string[]): Promise<void> {

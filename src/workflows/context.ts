@@ -158,10 +158,7 @@ export class CallWorkflows implements ContextWorkflows {
   }
 
   #refuseInQuery(): void {
-    requireWrite(
-      this.#options.access,
-      "A query cannot start or steer workflows, because it may run again. Make it a mutation.",
-    );
+    requireWrite(this.#options.access, "start or steer workflows");
   }
 }
 

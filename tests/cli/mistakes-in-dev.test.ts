@@ -22,8 +22,9 @@ const refused = procedure.mutation.handler(async ({ context }) => {
 });
 const late = procedure.mutation.handler(({ context }) => context.scheduler.runAfter(0, "insid"));
 const lost = procedure.mutation.handler(() => fetch("http://127.0.0.1:1"));
+const returned = procedure.query.handler(({ context }) => context.db.select({ average: avg(notes.userId) }).from(notes));
 const inside = procedure.internal.handler(() => {});
-export default defineApi({ procedures: { notes: createCrud(notes), thrown, refused, late, lost, inside } });`,
+export default defineApi({ procedures: { notes: createCrud(notes), thrown, refused, late, lost, returned, inside } });`,
   });
   const command = start(db, app.folder, ["dev"], { AUTHLIB_URL: "" });
   onTestFinished(async () => {
@@ -78,6 +79,10 @@ export default defineApi({ procedures: { notes: createCrud(notes), thrown, refus
       "status": 500,
     }
   `);
+  // It runs after the handler, whose lines its stack does not have.
+  expect(await call("query", "returned", {})).toMatchObject({
+    hint: expect.stringMatching(/^In returned:\nPostgreSQL: function avg\(text\) does not exist/),
+  });
   expect(await call("mutation", "lost", {})).toMatchObject({
     hint: expect.stringMatching(/TypeError: fetch failed\n {2}Cause: Error: bad port$/),
   });

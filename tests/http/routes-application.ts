@@ -65,6 +65,9 @@ export const bodies: Record<
   badStatus: () => ({ status: 99, body: "x" }),
   halfStatus: () => ({ status: 200.5, body: "x" }),
   noJson: () => ({ body: { n: 1n } }),
+  misspelt: () => ({ status: 302, header: { location: "/elsewhere" } }),
+  bareText: () => "x" as never,
+  response: () => new Response("x", { headers: { "x-lost": "1" } }) as never,
   badHeader: () => ({ headers: { "x-bad": "a\r\nset-cookie: b" }, body: "x" }),
 };
 /** In the order in which they would hide each other. */

@@ -201,21 +201,26 @@ describe("an answer", () => {
   });
 
   test.for([
-    "badStatus",
-    "halfStatus",
-    "noJson",
-    "badHeader",
-    "badCookie",
-    "shortLength",
-    "longLength",
-    "lengthOfNothing",
-    "framed",
-    "trailed",
-  ])("that cannot be sent (%s) is a 500 and undoes the call", async (key) => {
+    ["badStatus", "returned the status 99. It must be from 200 to 599."],
+    ["halfStatus", "returned the status 200.5."],
+    ["noJson", "BigInt"],
+    ["misspelt", 'A route returned \\"header\\". Did you mean \\"headers\\"?'],
+    ["bareText", "A route returned a string. Return an object with status, headers and body"],
+    ["response", "A route returned a Response."],
+    ["badHeader", "x-bad"],
+    ["badCookie", "set-cookie"],
+    ["shortLength", "content-length"],
+    ["longLength", "content-length"],
+    ["lengthOfNothing", "content-length"],
+    ["framed", "transfer-encoding"],
+    ["trailed", "trailer"],
+  ] as const)("that cannot be sent (%s) is a 500 and undoes the call, and the log says why", async ([key, why]) => {
+    svc.logged.length = 0;
     expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({
       status: 500,
       body: { code: "INTERNAL" },
     });
+    expect(svc.logged.join()).toContain(why);
     expect(await messages()).not.toContain(key);
   });
 

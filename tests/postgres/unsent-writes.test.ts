@@ -61,8 +61,10 @@ beforeAll(async () => {
 
 const told = (lines: string[]) =>
   lines.flatMap((line) => {
-    const { msg, at } = JSON.parse(line);
-    return msg.includes("not awaited") ? [[msg.split(" ")[0], at.replace(/.*\/(.*):\d+:\d+$/, "$1")]] : [];
+    const { level, msg, at } = JSON.parse(line);
+    return level === 50 && msg.includes("not awaited")
+      ? [[msg.split(" ")[0], at.replace(/.*\/(.*):\d+:\d+$/, "$1")]]
+      : [];
   });
 
 test("each write that was built and not awaited is named, with its place", async () => {
