@@ -3,8 +3,6 @@ import type { Caller } from "../contract/caller.ts";
 import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { isUuid } from "../kit/uuid.ts";
-import { fromDatabase, sqlState } from "../postgres/errors.ts";
 
 export const missingRow = (hint?: string) =>
   new SvcError("NOT_FOUND", "This row does not exist, or you may not change it.", hint ? { hint } : {});
@@ -31,74 +29,6 @@ export function explanation(
   return `To see why: ${command}${crud?.softDelete ? `. Or it was removed: see its ${crud.softDelete.name}.` : ""}`;
 }
 
-/** By SQLSTATE. Only the log may name the policy or grant; in development, callers are told where to look. */
-const places: Record<string, string> = {
-  "42501": "The log entry with this requestId has PostgreSQL's reason; svc policies says who may do what.",
-  "42P17":
-    "A table's policies query the same table, which PostgreSQL refuses; svc db lint names them: recursive_policy.",
-};
-
-/** The message of an invalid value would quote it. */
-const placeOf = (state: string) =>
-  places[state] ??
-  (state.startsWith("22") ? "The log entry with this requestId has PostgreSQL's message about the value." : undefined);
-
 /** The error came from another transaction, for example from unsafeDb. */
 export const besides =
   "A statement of another transaction failed, such as one of unsafeDb. Callers get no details unless the handler catches the error. The log has them.";
-
-export function whereToLook(error: unknown, { session }: Caller): unknown {
-  if (!(error instanceof SvcError) || error.issues) return error;
-  // A missing session has no place in the schema. PostgreSQL's refusal has one: a policy or grant that leaves out visitors.
-  if (error.code === "UNAUTHORIZED" && sqlState(error.cause) !== "42501") return error;
-  const hint =
-    session && isNoUuid(error.cause, session.user.id)
-      ? textIds
-      : (brokenRule(error.cause) ??
-        refusedRow(error.cause) ??
-        missingGrant(error.cause, session) ??
-        placeOf(sqlState(error.cause) ?? ""));
-  return hint ? new SvcError(error.code, error.message, { hint, cause: error.cause }) : error;
-}
-
-/** The name of a violated constraint. The message is localized and quotes values. */
-function brokenRule(cause: unknown): string | undefined {
-  const { code, constraint, schema, table } = fromDatabase(cause) ?? {};
-  if (!code?.startsWith("23") || !constraint) return undefined;
-  return `It violates the constraint "${constraint}" of ${schema}.${table}; the log has the details.`;
-}
-
-/** PostgreSQL names a restrictive policy, and of the permissive ones the table alone, in a message of the server's language. */
-function refusedRow(cause: unknown): string | undefined {
-  const { routine, message = "" } = fromDatabase(cause) ?? {};
-  const [, table] = /row-level security policy.* for table "(\w+)"$/.exec(message) ?? [];
-  if (routine !== "ExecWithCheckOptions" || table === undefined) return undefined;
-  return (
-    `The policies of ${table} do not let this caller write this row, or read it as the call returns it: svc policies ${table} ` +
-    "lists them. An insert of a handler sets the owner itself, such as userId: context.auth.requireAuth().user.id. " +
-    "The log entry with this requestId has PostgreSQL's reason."
-  );
-}
-
-/** PostgreSQL names the table alone, also where only the privilege for one of its columns is missing. */
-function missingGrant(cause: unknown, session: Caller["session"]): string | undefined {
-  const { routine, message = "" } = fromDatabase(cause) ?? {};
-  if (routine !== "aclcheck_error") return undefined;
-  const [, kind, name = ""] = /^permission denied for (function|table|view) (\w+)$/.exec(message) ?? [];
-  if (kind === "function") {
-    const role = session ? "svc_authenticated" : "svc_anonymous";
-    return `The caller may not run the function ${name}, which a policy or a statement calls. If it is a function of the application, write beside it: grant execute on function ${name} to ${role}.`;
-  }
-  const what = kind ? `on the ${kind} ${name}` : "for what the log entry with this requestId names";
-  return `A grant is missing: ${what}, or for one of its columns. Migrations of svc grant no update of id, userId and createdAt. svc policies ${name && `${name} `}lists the columns.`;
-}
-
-const textIds =
-  "A policy compares a uuid with this user's id, which is not a uuid. Make the column text. Or set advanced.database.generateId to \"uuid\" in defineAuth's betterAuth: new users then get uuids.";
-
-/** PostgreSQL's message quotes the value, in any language. */
-function isNoUuid(cause: unknown, userId: string): boolean {
-  if (sqlState(cause) !== "22P02" || isUuid(userId)) return false;
-  const { message, cause: inner } = cause as Error;
-  return `${message} ${inner instanceof Error ? inner.message : ""}`.includes(`"${userId}"`);
-}

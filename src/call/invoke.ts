@@ -29,9 +29,10 @@ import { withGate } from "../postgres/anonymous-gate.ts";
 import { sqlState } from "../postgres/errors.ts";
 import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
+import { whereToLook } from "../postgres/where-to-look.ts";
 import type { Seen } from "../realtime/followed-reads.ts";
 import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
-import { besides, explanation, missingRow, whereToLook } from "./hints.ts";
+import { besides, explanation, missingRow } from "./hints.ts";
 import { nothingRead, seenBy } from "./seen-by.ts";
 
 /** The services that a process needs to run calls. */
@@ -139,7 +140,7 @@ export async function inTransaction<T>(
       const hint = !runtime.production && sqlState(explained) ? besides : undefined;
       throw new SvcError("INTERNAL", undefined, { cause: explained, ...(hint && { hint }) });
     }
-    throw runtime.production ? explained : whereToLook(explained, caller);
+    throw runtime.production ? explained : whereToLook(explained, caller.session?.user.id ?? null);
   }
 }
 
@@ -208,7 +209,7 @@ export async function invokeStatement(
     : callGenerated(pool, identity, statement, statement.values(input), procedure.kind === "query", seen);
   const json = await called.catch(async (error) => {
     const named = await locateInvalidColumns(pool, identity, procedure, () => statement.values(input), error);
-    throw runtime.production || statement.before ? named : whereToLook(named, caller);
+    throw runtime.production || statement.before ? named : whereToLook(named, caller.session?.user.id ?? null);
   });
   if (json !== null) return json;
   if (statement.absent === "null") return "null";

@@ -16,6 +16,7 @@ import { readerOfCall } from "../postgres/own-transaction.ts";
 import { queryText } from "../postgres/refusals.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { tellUnsent } from "../postgres/unsent-writes.ts";
+import { whereToLook } from "../postgres/where-to-look.ts";
 import { contextRag } from "../rag/context.ts";
 import { CallStorage } from "../storage/context.ts";
 import { readFileOf } from "../storage/read-file.ts";
@@ -49,6 +50,8 @@ const wait = { name: "svc_begin_wait", text: "select svc_private.begin_wait($1, 
 /** What a run needs from the process. */
 export interface RunRuntime extends ConversionRuntime {
   requestDatabase: CreateRequestDatabase;
+  /** Whether errors have no hints for the author. */
+  production: boolean;
 }
 
 /** One claim of a run. */
@@ -138,7 +141,8 @@ export class RunPort implements ReplayPort {
       await transaction.rollback();
       await step.ended("rolledBack");
       if (this.#signal.aborted && error === this.#signal.reason) throw new StepInterrupted();
-      const explained = transaction.explain(error);
+      const told = transaction.explain(error);
+      const explained = this.#runtime.production ? told : whereToLook(told, this.#identity.userId || null);
       // Ends the replay and uses up no attempt of the step: the job is tried again when the worker can connect.
       if (!(await this.#isConnected())) throw explained;
       if (!last(explained)) throw new StepFailure("to be tried again", { cause: explained });

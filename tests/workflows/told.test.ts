@@ -5,6 +5,7 @@ import { beforeAll, beforeEach, expect, test } from "vitest";
 import { workflow } from "../../src/index.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { procedure } from "../fixture/backend/index.ts";
+import { notes } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 import { until, workers } from "../support/worker.ts";
@@ -22,6 +23,9 @@ const casting = workflow("told.casting", {
   retries: 0,
   handler: (wf) => wf.step("cast", () => wf.db.execute(sql`select ${"of a patient"}::text::integer` as never)),
 });
+const forbidden = workflow("told.forbidden", {
+  handler: (wf) => wf.step("write", () => wf.db.insert(notes).values({ userId: "another", title: "x" })),
+});
 const late = workflow("told.late", {
   handler: (wf) => void open.promise.then(() => wf.step("late", () => 1)).catch(() => {}),
 });
@@ -32,7 +36,7 @@ const start = procedure.mutation
   .handler(({ context, input }) => context.workflows.start((input as { name: string }).name, {}));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { large, throwing, casting, late, slow, patient } });
+const api = apiWith({ procedures: { start }, workflows: { large, throwing, casting, forbidden, late, slow, patient } });
 const startWorker = workers(db, api);
 const app = service(db, api);
 const lines: Record<string, unknown>[] = [];
@@ -53,6 +57,15 @@ const error = async () => {
   return find();
 };
 const message = "run failed; svc workflows show tells more, svc workflows retry continues it";
+
+test("a run whose step a policy refused says where to look, as a call does", async () => {
+  const id = await begin("told.forbidden");
+  await error();
+  const get = async () => (await app.query(ann, "workflows.get", { id })).body.json;
+  await until(async () => (await get()).status === "failed");
+  const hint = expect.stringContaining("The policies of notes do not let this caller write this row");
+  expect((await get()).error).toMatchObject({ code: "FORBIDDEN", step: "write", hint });
+});
 
 test("a run whose step failed is told with what the step threw", async () => {
   const run = await begin("told.throwing");
