@@ -9,6 +9,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { acquire } from "../postgres/acquire.ts";
 import {
   databaseError,
+  isBrokenOff,
   isConnectionLoss,
   isOutdated,
   isStatementGone,
@@ -18,7 +19,6 @@ import {
 } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
 import { preparedName, sendStatement } from "../postgres/packet.ts";
-import { isRowTooLarge } from "../postgres/row-size.ts";
 import { runPacket } from "../postgres/shared-reads.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { activeSpan } from "../telemetry/span.ts";
@@ -137,7 +137,7 @@ export async function callStatement(
       if (error instanceof SvcError) throw error;
       // PostgreSQL has rolled back, role and identity included. Only a broken connection is closed.
       const hasNotRun = isTransient(error) || isOutdated(error) || isStatementGone(error);
-      const again = hasNotRun || (isConnectionLoss(error) && !isRowTooLarge(error) && reads);
+      const again = hasNotRun || (isBrokenOff(error) && reads);
       if (again && attempt < maxRetries) continue;
       throw !reads && mayHaveRun(error)
         ? outcomeUnknown(error)

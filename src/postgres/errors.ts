@@ -273,6 +273,10 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
+/** The connection is lost, and not because of the row that it carried: what has not been saved may run again on another one. */
+export const isBrokenOff = (error: unknown): boolean =>
+  isConnectionLoss(error) && !isRowTooLarge(error) && !(error instanceof SvcError);
+
 const brokenSockets: ReadonlySet<string> = new Set(
   "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ERR_STREAM_DESTROYED".split(" "),
 );

@@ -8,7 +8,7 @@ import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
 import type { Access, Fallback, TransactionLimits } from "./access.ts";
 import { acquire, type Lease, leave, leaveRead } from "./acquire.ts";
-import { noteStatement, sqlState } from "./errors.ts";
+import { isBrokenOff, noteStatement, sqlState } from "./errors.ts";
 import { Failures, usedElsewhere, usedLate } from "./failures.ts";
 import type { Identity } from "./identity.ts";
 import { type HandlerStatement, mayBeOutdated, sendQuery } from "./kept-statements.ts";
@@ -113,12 +113,13 @@ export class RequestTransaction {
     }
   }
 
-  /** Begins again: on the other server, or without the name of the first statement, which was prepared before a migration. */
+  /** Begins again: on the other server, on another connection, or without the name of a statement from before a migration. */
   #restart(opened: Promise<Lease>, error: unknown): boolean {
     const failure = this.#failures.first ?? error;
     const fallback = this.#fallback?.helps(this.#failures.refusal(failure)) && this.#fallback;
     if (!fallback) {
-      if (this.#isAnswered || this.#isRenewed || !mayBeOutdated(failure)) return false;
+      const isCurable = mayBeOutdated(failure) || (this.#access === "read" && isBrokenOff(failure));
+      if (this.#isAnswered || this.#isRenewed || !isCurable) return false;
       this.#isRenewed = true;
     }
     opened.then((lease) => leave(lease, "rollback", failure)).catch(() => {});

@@ -170,4 +170,24 @@ describe("a read", () => {
     const [[next]] = (await once(backend)) as [[number]];
     expect(next).not.toBe(pid);
   });
+
+  test("whose first statement loses its connection begins again on another one; a write does not", async () => {
+    await db.sql(`
+      create table opened (since timestamptz);
+      create function end_if_older() returns int language plpgsql security definer as $$ begin
+        if (select backend_start from pg_stat_activity where pid = pg_backend_pid()) < (select since from opened) then
+          perform pg_terminate_backend(pg_backend_pid());
+        end if;
+        return 1;
+      end $$`);
+    for (const access of ["read", "write"] as const) {
+      await once("select 1");
+      await db.sql("delete from opened");
+      await db.sql("insert into opened values (clock_timestamp())");
+      const answer = once("select end_if_older()", [], ann, access);
+      if (access === "read") expect(await answer).toEqual([[1]]);
+      else await expect(answer).rejects.toMatchObject({ code: "57P01" });
+    }
+    await db.sql("drop table opened; drop function end_if_older()");
+  });
 });
