@@ -38,8 +38,7 @@ export class RequestTransaction {
   /** Only of a transaction that writes, once the server has answered its first statements. */
   #mark: Mark | undefined;
   #isAnswered = false;
-  /** Whether it has begun again on the same server. */
-  #isRenewed = false;
+  #hasBegunAgain = false;
   /** Statements without an answer. */
   #underWay = 0;
   /** Whether `commit` or `rollback` has been called. */
@@ -119,8 +118,8 @@ export class RequestTransaction {
     const fallback = this.#fallback?.helps(this.#failures.refusal(failure)) && this.#fallback;
     if (!fallback) {
       const isCurable = mayBeOutdated(failure) || (this.#access === "read" && isBrokenOff(failure));
-      if (this.#isAnswered || this.#isRenewed || !isCurable) return false;
-      this.#isRenewed = true;
+      if (this.#isAnswered || this.#hasBegunAgain || !isCurable) return false;
+      this.#hasBegunAgain = true;
     }
     opened.then((lease) => leave(lease, "rollback", failure)).catch(() => {});
     this.#failures.first = undefined;

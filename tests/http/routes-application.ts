@@ -172,3 +172,20 @@ export const httpRoutes = {
       body: await context.db.select().from(schema.guestbook).limit(0),
     })),
 };
+
+/** Answers of these routes that cannot be sent, and what the log says of each. */
+export const unsendable = [
+  ["badStatus", "returned the status 99. It must be from 200 to 599."],
+  ["halfStatus", "returned the status 200.5."],
+  ["noJson", "BigInt"],
+  ["misspelt", 'A route returned \\"header\\". Did you mean \\"headers\\"?'],
+  ["bareText", "A route returned a string. Return an object with status, headers and body"],
+  ["response", "A route returned a Response."],
+  ["badHeader", "x-bad"],
+  ["badCookie", "set-cookie"],
+  ["shortLength", "content-length"],
+  ["longLength", "content-length"],
+  ["lengthOfNothing", "content-length"],
+  ["framed", "transfer-encoding"],
+  ["trailed", "trailer"],
+] as const;

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { SvcRequest } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { apiWith, bearer, service } from "../support/service.ts";
-import { type bodies, bytes, httpRoutes, noticed, verbs } from "./routes-application.ts";
+import { type bodies, bytes, httpRoutes, noticed, unsendable, verbs } from "./routes-application.ts";
 
 const db = database();
 const svc = service(db, apiWith({ httpRoutes }));
@@ -200,29 +200,18 @@ describe("an answer", () => {
     );
   });
 
-  test.for([
-    ["badStatus", "returned the status 99. It must be from 200 to 599."],
-    ["halfStatus", "returned the status 200.5."],
-    ["noJson", "BigInt"],
-    ["misspelt", 'A route returned \\"header\\". Did you mean \\"headers\\"?'],
-    ["bareText", "A route returned a string. Return an object with status, headers and body"],
-    ["response", "A route returned a Response."],
-    ["badHeader", "x-bad"],
-    ["badCookie", "set-cookie"],
-    ["shortLength", "content-length"],
-    ["longLength", "content-length"],
-    ["lengthOfNothing", "content-length"],
-    ["framed", "transfer-encoding"],
-    ["trailed", "trailer"],
-  ] as const)("that cannot be sent (%s) is a 500 and undoes the call, and the log says why", async ([key, why]) => {
-    svc.logged.length = 0;
-    expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({
-      status: 500,
-      body: { code: "INTERNAL" },
-    });
-    expect(svc.logged.join()).toContain(why);
-    expect(await messages()).not.toContain(key);
-  });
+  test.for(unsendable)(
+    "that cannot be sent (%s) is a 500 and undoes the call, and the log says why",
+    async ([key, why]) => {
+      svc.logged.length = 0;
+      expect(await svc.fetch(`/api/bodies/${key}`, { method: "POST" })).toMatchObject({
+        status: 500,
+        body: { code: "INTERNAL" },
+      });
+      expect(svc.logged.join()).toContain(why);
+      expect(await messages()).not.toContain(key);
+    },
+  );
 
   test("of a stream arrives in full; a broken one breaks the connection", async () => {
     const { body, headers } = await svc.fetch("/api/stream/finite");
