@@ -12,7 +12,8 @@ class Unreadable extends Error {}
 function unreadable(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if ("then" in value && typeof value.then === "function") return "holds a promise. Await it.";
-  if (value instanceof Response) return "holds a Response. Return it from a route, which httpRoute makes.";
+  if (value instanceof Response)
+    return "holds a Response. Return what it holds; a route of httpRoute answers with { status, headers, body }.";
   if (value instanceof ReadableStream) return "holds a stream. Return it from a route, which httpRoute makes.";
   return undefined;
 }

@@ -17,7 +17,7 @@ const thrown = httpRoute.get.path("/thrown").allowAnonymous().handler(() => {
 });
 const refused = httpRoute.get.path("/refused").allowAnonymous().handler(async ({ context }) => {
   const rows = await context.db.select({ average: avg(schema.posts.title) }).from(schema.posts);
-  return new Response(String(rows));
+  return { body: String(rows) };
 });
 const spoken = httpRoute.get.path("/spoken").allowAnonymous().handler(async ({ context }) => {
   await context.db.select({ done: sql\`done\` }).from(sql\`public.refuse() as done\`);
@@ -80,10 +80,10 @@ test("a request in flight ends in the version that it began in while the next on
         .replace(
           "export default",
           `import { existsSync } from "node:fs";
-const versionOf = httpRoute.get.path("/version").allowAnonymous().handler(() => new Response("${answer}"));
+const versionOf = httpRoute.get.path("/version").allowAnonymous().handler(() => ({ body: "${answer}" }));
 const slow = httpRoute.get.path("/slow").allowAnonymous().handler(async () => {
   while (!existsSync(${JSON.stringify(gate)})) await new Promise((resolve) => setTimeout(resolve, 20));
-  return new Response("${answer}");
+  return { body: "${answer}" };
 });
 export default`,
         )

@@ -24,7 +24,7 @@ test("a file is refused, and the words say what to do with it", () => {
 
 test("a promise, a Response and a stream are refused: JSON makes {} of them", () => {
   expect(() => encodeResult({ rows: [Promise.resolve(1)] })).toThrow("A procedure's result holds a promise. Await it.");
-  expect(() => encodeResult(new Response("x"))).toThrow("holds a Response. Return it from a route");
+  expect(() => encodeResult(new Response("x"))).toThrow("holds a Response. Return what it holds");
   expect(() => encodeValue("The step's result", { of: new ReadableStream() })).toThrow(
     "The step's result holds a stream. Return it from a route",
   );
