@@ -66,6 +66,7 @@ export async function runJob(
     const told = { name: jobName(task.kind, payload), err: loggedOf(error), attempt: job.attempt, of: job.maxAttempts };
     if (last) log.error(told, "job failed for good; svc jobs show tells more, svc jobs retry runs it again");
     else log.warn(told, "job failed");
+    services.runtime.showCause?.(told.err, told.name);
     throw reasonOf(error);
   }
 }

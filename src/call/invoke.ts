@@ -20,7 +20,6 @@ import { HookMistake } from "../crud/crud-hooks.ts";
 import { locateInvalidColumns } from "../crud/locate-invalid-columns.ts";
 import { callPrepared } from "../crud/prepared-read.ts";
 import { callStatement, callWithin } from "../crud/statement.ts";
-import type { ConversionRuntime } from "../documents/convert-stored.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -31,14 +30,13 @@ import { identityOf } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { whereToLook } from "../postgres/where-to-look.ts";
 import type { Seen } from "../realtime/followed-reads.ts";
+import type { RunRuntime } from "../workflows/run-port.ts";
 import { CallContext, type ContextServices, transactionFor } from "./create-context.ts";
 import { besides, explanation, missingRow } from "./hints.ts";
 import { nothingRead, seenBy } from "./seen-by.ts";
 
 /** The services that a process needs to run calls. */
-export interface Runtime extends ContextServices {
-  documents: ConversionRuntime["documents"];
-}
+export type Runtime = ContextServices & Pick<RunRuntime, "documents" | "showCause">;
 
 /** A call prepared by a transport. */
 export interface Invocation<T> {

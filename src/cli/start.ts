@@ -121,7 +121,10 @@ async function serve(options: Options): Promise<void> {
       (await openTracing(config.otel)) ?? (isWatched(config) ? devTracing((span) => tell({ span })) : undefined);
     const log = processLog(config, json, tracing !== undefined);
     const jobMetrics = runner && new JobMetrics();
-    const shared = { app, config, urls: cluster.urls, secrets, log, tracing };
+    const showCause = isWatched(config)
+      ? (cause: unknown, operation: string) => showFailure(cause, config.cwd, operation)
+      : undefined;
+    const shared = { app, config, urls: cluster.urls, secrets, log, tracing, showCause };
     service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...underDev(config) });
     worker = await runner?.startWorker({ ...shared, url: service.url, metrics: jobMetrics });
     if (config.production) returnMemory();
@@ -157,7 +160,6 @@ const isWatched = (config: EffectiveConfig) => isDeveloping && !config.productio
 const underDev = (config: EffectiveConfig) => ({
   ...(isDeveloping && { mayListen: takeTurn, hasLeft: () => tell("left") }),
   ...(isWatched(config) && {
-    showCause: (cause: unknown, operation: string) => showFailure(cause, config.cwd, operation),
     showMail: (kind: string, { email, url }: AuthMail) =>
       tell({ mail: { kind, email, url, at: new Date().toISOString() } }),
   }),

@@ -12,6 +12,7 @@ import type { ProcedureKind } from "../contract/procedure.ts";
 import { followedTables } from "../crud/followed-tables.ts";
 import { keepPlans } from "../crud/kept-plans.ts";
 import { PrewarmedProcess } from "../documents/prewarmed-process.ts";
+import type { ShowCause } from "../http/exchange.ts";
 import { requestDatabases, systemDatabase } from "../postgres/database.ts";
 import type { Pools, PoolUrls } from "../postgres/pools.ts";
 import { describePublication } from "../realtime/publication.ts";
@@ -28,11 +29,13 @@ export interface ProcessOptions {
   /** Newest first; all processes have the same. They sign sessions, tokens and read grants. */
   secrets: readonly string[];
   log: Logger;
+  /** Shows the author the cause of a failed request, job or step, while developing. (Default: it is only logged) */
+  showCause?: ShowCause | undefined;
 }
 
 /** @param url where the service listens: with port 0 only a started one knows */
 export function createRuntime(
-  { app, config, secrets, log }: ProcessOptions,
+  { app, config, secrets, log, showCause }: ProcessOptions,
   pools: Pools,
   { url = `http://localhost:${config.port}`, auth }: { url?: string | undefined; auth?: Runtime["auth"] } = {},
 ): Runtime {
@@ -60,6 +63,7 @@ export function createRuntime(
     root: config.cwd,
     baseUrl: config.auth.url ?? url,
     ...(auth && { auth }),
+    ...(showCause && { showCause }),
     storage,
     ai: createAiServices(config.ai, pools.system),
     requestPool: pools.request,

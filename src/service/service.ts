@@ -15,7 +15,6 @@ import { followedTables } from "../crud/followed-tables.ts";
 import { graphqlEndpoint } from "../graphql/endpoint.ts";
 import { createHostCheck } from "../http/allowed-hosts.ts";
 import { BodyBudget } from "../http/body-budget.ts";
-import type { ShowCause } from "../http/exchange.ts";
 import { FormFiles } from "../http/form-files.ts";
 import { createOriginPolicy } from "../http/origin-policy.ts";
 import { RequestLimits } from "../http/request-limits.ts";
@@ -50,8 +49,6 @@ export interface ServiceOptions extends ProcessOptions {
   mayListen?: (() => Promise<void>) | undefined;
   /** Called when the service has left the port; requests in flight still finish. (Default: not at all) */
   hasLeft?: (() => void) | undefined;
-  /** Shows the author the cause of a failed request, while developing. (Default: it is only logged) */
-  showCause?: ShowCause | undefined;
   /** Shows the author the mails of authentication, while developing. (Default: nobody sees them) */
   showMail?: ShowMail | undefined;
 }

@@ -169,40 +169,48 @@ async function runUntilBlocked(
     log.error({ reason: message }, runFailed);
     return failed({ code: "TIMEOUT", message }, "its time was up while it was running");
   }
-  return endOf(ending, claim, definition, log);
+  return endOf(ending, claim, definition, { log, show: runtime.showCause });
 }
 
-function endOf(ending: ReplayOutcome, claim: Claim, definition: WorkflowDefinition, log: Logger): End {
+/** Where a failure is told. `show` is for the author, while developing. */
+interface Told {
+  log: Logger;
+  show: RunRuntime["showCause"];
+}
+
+function endOf(ending: ReplayOutcome, claim: Claim, definition: WorkflowDefinition, told: Told): End {
   switch (ending.kind) {
     case "suspended":
       return { sql: "suspend_run", values: [ending.stuck] };
     case "retry": {
       const { delay, maxDelay } = definition.retries;
       const next = Math.min(maxDelay, delay * 2 ** claim.attempts);
-      log.warn(
+      told.log.warn(
         { err: ending.error, step: ending.step, attempt: claim.attempts + 1, next },
         "a step failed; trying again",
       );
+      told.show?.(ending.error, `the step "${ending.step}" of ${claim.name}`);
       const error = JSON.stringify(runError(ending.error, ending.step));
       return { sql: "retry_run_later", values: [error, detailOf(ending.error), `${next} milliseconds`] };
     }
     case "failed":
-      return failedBy(ending.error, log);
+      return failedBy(ending.error, claim, told);
     case "completed":
       try {
         const what = "The workflow's result";
         const result = checked(what, () => encodeValue(what, ending.result));
         return { sql: "end_run", values: ["completed", result, null, null] };
       } catch (error) {
-        return failedBy(error, log);
+        return failedBy(error, claim, told);
       }
   }
 }
 
 /** The log gets what a step has thrown, not the text for callers. */
-function failedBy(error: unknown, log: Logger): End {
+function failedBy(error: unknown, { name }: Claim, { log, show }: Told): End {
   const thrown = error instanceof StepError ? { err: error.cause ?? error, step: error.error.step } : { err: error };
   log.error(thrown, runFailed);
+  show?.(thrown.err, error instanceof StepError ? `the step "${error.error.step}" of ${name}` : name);
   return failed(runError(error), detailOf(error));
 }
 

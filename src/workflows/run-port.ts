@@ -8,6 +8,7 @@ import type { RequestDatabase } from "../contract/database.ts";
 import type { ConvertStoredInput } from "../contract/documents.ts";
 import { type KeptConversion, readConversion } from "../documents/conversion-cache.ts";
 import { type ConversionRuntime, convertStored } from "../documents/convert-stored.ts";
+import type { ShowCause } from "../http/exchange.ts";
 import { readableError } from "../kit/storable-text.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
@@ -49,6 +50,8 @@ const wait = { name: "svc_begin_wait", text: "select svc_private.begin_wait($1, 
 
 /** What a run needs from the process. */
 export interface RunRuntime extends ConversionRuntime {
+  /** Shows the author why a step or a run failed, while developing. */
+  showCause?: ShowCause;
   requestDatabase: CreateRequestDatabase;
   /** Whether errors have no hints for the author. */
   production: boolean;

@@ -31,22 +31,40 @@ const late = workflow("told.late", {
 });
 const slow = workflow("told.slow", { maxDuration: "100 ms", handler: (wf) => wf.step("slow", () => sleep(3_000)) });
 const patient = workflow("told.patient", { version: 2, maxDuration: "1 hour", handler: (wf) => wf.waitForEvent("go") });
+const failing = procedure.internal.name("told.fail").handler(() => {
+  throw new Error("the printer is away");
+});
+const schedule = procedure.mutation.name("told.schedule").handler(async ({ context }) => {
+  await context.scheduler.runAfter(0, failing);
+});
 const start = procedure.mutation
   .name("told.start")
   .handler(({ context, input }) => context.workflows.start((input as { name: string }).name, {}));
 
 const db = database();
-const api = apiWith({ procedures: { start }, workflows: { large, throwing, casting, forbidden, late, slow, patient } });
+const api = apiWith({
+  procedures: { start, schedule, failing },
+  workflows: { large, throwing, casting, forbidden, late, slow, patient },
+});
 const startWorker = workers(db, api);
 const app = service(db, api);
 const lines: Record<string, unknown>[] = [];
+/** What `svc dev` prints with the line of the code. */
+const shown: [operation: string, cause: unknown][] = [];
 let ann: User;
 beforeAll(async () => {
   ann = await app.signUp("ann");
-  await startWorker({ log: createLog("info", { write: (line) => void lines.push(JSON.parse(line)) }) });
+  await startWorker({
+    log: createLog("info", { write: (line) => void lines.push(JSON.parse(line)) }),
+    showCause: (cause, operation) => {
+      shown.push([operation, cause]);
+      return "";
+    },
+  });
 });
 beforeEach(() => {
   lines.length = 0;
+  shown.length = 0;
   open = Promise.withResolvers<void>();
 });
 
@@ -134,4 +152,16 @@ test("a step that is called after the handler has ended", async () => {
 test("a start without a workflow", async () => {
   const { body } = await app.mutate(ann, "told.start", {});
   expect(body.hint).toBe("ctx.workflows: start takes a workflow or the name of one as its first argument.");
+});
+
+test("while developing, the author is shown why a job and a step failed", async () => {
+  await begin("told.throwing");
+  await until(() => shown.length === 1);
+  await app.mutate(ann, "told.schedule");
+  await until(() => shown.length === 2);
+  expect(shown).toEqual([
+    ['the step "mail" of told.throwing', expect.objectContaining({ message: "the receiver is away" })],
+    ["told.fail", expect.objectContaining({ message: "the printer is away" })],
+  ]);
+  await db.sql("delete from graphile_worker._private_jobs");
 });
