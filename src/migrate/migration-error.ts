@@ -43,11 +43,9 @@ export function migrationFailed(path: string, text: string, error: unknown): Mig
  * @returns from 1; 0 when it is not known
  */
 function lineOf(text: string, { position, message }: pg.DatabaseError): number {
-  const [, name] = /"([^"]+)"/.exec(message) ?? [];
-  const before =
-    position === undefined
-      ? text.slice(0, name ? text.indexOf(name) + 1 : 0)
-      : [...text].slice(0, Number(position)).join(""); // it counts characters; an emoji is two units of a string
+  const [, quoted, folded] = /"([^"]+)"|^(?:column|function) (?:\w+\.)*(\w+)\b.* does not exist/.exec(message) ?? [];
+  const found = quoted ? text.indexOf(quoted) : folded ? text.toLowerCase().indexOf(folded) : -1;
+  const before = position === undefined ? text.slice(0, found + 1) : [...text].slice(0, Number(position)).join(""); // it counts characters; an emoji is two units of a string
   return before === "" ? 0 : before.split("\n").length;
 }
 

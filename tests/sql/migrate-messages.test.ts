@@ -25,6 +25,18 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     /^migrations\/0009_wrong.sql:3: relation "oks" does not exist\n {4}using \(id in \(select id from oks\)\);/,
   ],
   [
+    "a column in a policy whose name PostgreSQL has folded, and does not quote",
+    "migrations/0009_wrong.sql",
+    "create table ok (id int, file_id int);\ncreate policy own on ok for select\n  using (exists (select from ok as o where o.fileId = 1));\n",
+    /^migrations\/0009_wrong.sql:3: column o.fileid does not exist\n {4}using \(exists/,
+  ],
+  [
+    "a function in a policy",
+    "migrations/0009_wrong.sql",
+    "create table ok (id int);\ncreate policy own on ok for select\n  using (is_mine(id));\n",
+    /^migrations\/0009_wrong.sql:3: function is_mine\(integer\) does not exist\n {4}using \(is_mine\(id\)\);/,
+  ],
+  [
     "a COMMIT, after which the rest would run as the administrator",
     "migrations/0009_wrong.sql",
     "begin;\n-- commit;\ncreate table ok (id int default ';commit'::text::int);\n  Commit;\nselect 1/0;\n",
@@ -58,7 +70,7 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
     "a function of Supabase",
     "migrations/0009_wrong.sql",
     "create table ok (id text); create policy own on ok using (auth.uid() = id);\n",
-    /function auth.uid\(\) does not exist\n {2}Supabase has this function. Here, svc.current_user_id\(\) is the caller's id, a text; in policies, write \(select svc.current_user_id\(\)\)\./,
+    /0009_wrong.sql:1: function auth.uid\(\) does not exist\n {4}create table ok .*\n {2}Supabase has this function. Here, svc.current_user_id\(\) is the caller's id, a text; in policies, write \(select svc.current_user_id\(\)\)\./,
   ],
   [
     "a role of Supabase",
