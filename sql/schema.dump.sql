@@ -8313,22 +8313,22 @@ AS $function$
 #variable_conflict use_column
 declare
   moment constant timestamptz := clock_timestamp();
-  wait_seconds integer := 0;
+  latest constant timestamptz := moment + make_interval(secs => count_call.seconds, mins => 1);
 begin
   insert into svc_private.call_counts as c (name, seconds, subject, count, ends_at)
   values (
     count_call.name, count_call.seconds, count_call.subject, 1, moment + make_interval(secs => count_call.seconds)
   )
   on conflict (name, seconds, subject) do update
-    set count = case when c.ends_at <= moment then 1 else c.count + 1 end,
-        ends_at = case when c.ends_at <= moment then excluded.ends_at else c.ends_at end
-  where c.ends_at <= moment or c.count < count_call.calls;
+    set count = case when c.ends_at between moment and latest then c.count + 1 else 1 end,
+        ends_at = case when c.ends_at between moment and latest then c.ends_at else excluded.ends_at end
+  where c.ends_at not between moment and latest or c.count < count_call.calls;
 
   if not found then
-    select greatest(1, ceil(extract(epoch from c.ends_at - moment))) into wait_seconds
-      from svc_private.call_counts c
-     where c.name = count_call.name and c.seconds = count_call.seconds and c.subject = count_call.subject;
-    return wait_seconds;
+    return (
+      select greatest(1, ceil(extract(epoch from max(c.ends_at) - moment)))  -- 1 if another call has just removed the row
+        from svc_private.call_counts c
+       where c.name = count_call.name and c.seconds = count_call.seconds and c.subject = count_call.subject);
   end if;
 
   delete from svc_private.call_counts c

@@ -4,6 +4,9 @@
 -- The row is locked until the end of the statement: of a hundred calls at the same moment, only as many as the limit still
 -- allows succeed. A refused call is not counted and writes nothing: a window ends at its original time, however many calls follow.
 --
+-- A window that ends later than one that begins now is of a time before the clock was set back: it has ended. The minute is for calls
+-- that waited for the row, whose moment is earlier than that of the window's first call.
+--
 -- Every call removes a few expired rows, more than it adds; no other cleanup is needed.
 
 create or replace function svc_private.count_call(name text, seconds integer, subject text, calls integer)
@@ -16,22 +19,22 @@ as $$
 #variable_conflict use_column
 declare
   moment constant timestamptz := clock_timestamp();
-  wait_seconds integer := 0;
+  latest constant timestamptz := moment + make_interval(secs => count_call.seconds, mins => 1);
 begin
   insert into svc_private.call_counts as c (name, seconds, subject, count, ends_at)
   values (
     count_call.name, count_call.seconds, count_call.subject, 1, moment + make_interval(secs => count_call.seconds)
   )
   on conflict (name, seconds, subject) do update
-    set count = case when c.ends_at <= moment then 1 else c.count + 1 end,
-        ends_at = case when c.ends_at <= moment then excluded.ends_at else c.ends_at end
-  where c.ends_at <= moment or c.count < count_call.calls;
+    set count = case when c.ends_at between moment and latest then c.count + 1 else 1 end,
+        ends_at = case when c.ends_at between moment and latest then c.ends_at else excluded.ends_at end
+  where c.ends_at not between moment and latest or c.count < count_call.calls;
 
   if not found then
-    select greatest(1, ceil(extract(epoch from c.ends_at - moment))) into wait_seconds
-      from svc_private.call_counts c
-     where c.name = count_call.name and c.seconds = count_call.seconds and c.subject = count_call.subject;
-    return wait_seconds;
+    return (
+      select greatest(1, ceil(extract(epoch from max(c.ends_at) - moment)))  -- 1 if another call has just removed the row
+        from svc_private.call_counts c
+       where c.name = count_call.name and c.seconds = count_call.seconds and c.subject = count_call.subject);
   end if;
 
   delete from svc_private.call_counts c

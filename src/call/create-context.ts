@@ -49,9 +49,8 @@ export interface ContextServices {
   isPublicQuery: IsPublic;
   /** Whether a query's data may be sent to all its subscribers. */
   takesData: IsPublic;
-  /** The names of all queries: ctx.realtime accepts only these. */
+  /** The names of all queries, and of all channels: ctx.realtime accepts only these. */
   queryNames: readonly string[];
-  /** The same of channels. */
   channelNames: readonly string[];
   internals: InternalNames;
   /** By export name. */
@@ -71,7 +70,6 @@ export interface ContextServices {
   baseUrl: string;
   /** (Default: this process serves no requests) */
   auth?: () => Promise<HandlerAuth>;
-  /** Whether callers are strangers; they get no developer hints. */
   production: boolean;
 }
 
@@ -192,7 +190,7 @@ export class CallContext implements Context, PlatformContext {
   }
 
   get rateLimit(): Context["rateLimit"] {
-    return (...call) => this[state].services.rateLimit(this[state].caller, ...call);
+    return async (...call) => servicesOf(this[state]).rateLimit(this[state].caller, ...call);
   }
 
   get log(): Logger {
@@ -281,11 +279,13 @@ export class CallContext implements Context, PlatformContext {
   }
 }
 
-/** A transaction of its own. A stream of the call may still read after its end. @throws SvcError in the code of another call */
-function readerOf({ services, caller, call }: CallContext[typeof state]): RequestTransaction {
+/** A stream of the call may still use them after its end. @throws SvcError in the code of another call */
+function servicesOf({ services, call }: CallContext[typeof state]): ContextServices {
   if (isAnotherCall(call)) throw misuseError("the context", usedElsewhere, services.production);
-  return transactionFor(services, caller, "read");
+  return services;
 }
+
+const readerOf = (own: CallContext[typeof state]) => transactionFor(servicesOf(own), own.caller, "read");
 
 /** What the members share whose calls need not be awaited. */
 function sharedOf(own: CallContext[typeof state]) {

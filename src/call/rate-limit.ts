@@ -7,7 +7,6 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Caller } from "../contract/caller.ts";
 import type { RateLimit } from "../contract/rate-limit.ts";
-import { networkOf } from "../http/client-address.ts";
 import { type Duration, milliseconds } from "../kit/duration.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { checkOptions, converted, integer, must } from "../kit/options.ts";
@@ -52,8 +51,8 @@ export function rateLimiter(pool: pg.Pool, production: boolean) {
 }
 
 /** What the author names is often an address: the table has only its hash. */
-function subjectOf({ session, client }: Caller, by: string | undefined): string | undefined {
+function subjectOf({ session, holder }: Caller, by: string | undefined): string | undefined {
   if (by !== undefined) return `by:${createHash("sha256").update(by).digest("base64url")}`;
   if (session) return `user:${session.user.id}`;
-  return client && `address:${networkOf(client().address)}`;
+  return holder && `address:${holder}`;
 }

@@ -16,8 +16,10 @@ import { sees } from "./transaction-ids.ts";
 /** A connection, as channels see it. */
 export interface ChannelSocket {
   readonly session: Session | null;
-  /** The network of the client, if it is known. */
+  /** The network for which it counts; null when connections are not counted. */
   readonly address: string | null;
+  /** The network of the client. */
+  readonly network: string;
   /** Bytes that the client has not taken yet. */
   readonly waiting: number;
   tell(message: object): void;

@@ -25,7 +25,7 @@ export type AskJoin = (
   definition: ChannelDefinition,
   input: unknown,
   session: Session | null,
-  holder: string | null,
+  network: string,
   /** What to read of a durable channel. */
   recall?: Recall & { topic: string },
 ) => Promise<Asked>;
@@ -123,7 +123,7 @@ export class Channels {
   }
 
   ask({ place: { definition, input, topic }, socket }: Member, recall?: Recall): Promise<Asked> {
-    return this.#options.ask(definition, input, socket.session, socket.address, recall && { ...recall, topic });
+    return this.#options.ask(definition, input, socket.session, socket.network, recall && { ...recall, topic });
   }
 
   live(): Promise<void> {

@@ -47,6 +47,7 @@ export class Connection implements Subscriber, ChannelSocket {
   readonly session: Session | null;
   /** The network for which it counts; null when connections are not counted. */
   readonly address: string | null;
+  readonly network: string;
   readonly #options: ConnectionOptions;
   readonly #channels: ChannelFrames;
   #answered = true;
@@ -62,13 +63,14 @@ export class Connection implements Subscriber, ChannelSocket {
     websocket: WebSocket,
     socket: Duplex,
     session: Session | null,
-    options: ConnectionOptions & { address: string | null },
+    options: ConnectionOptions & { address: string | null; network: string },
   ) {
     this.#websocket = websocket;
     this.#outbox = new Outbox(socket);
     this.session = session;
     this.#options = options;
     this.address = options.address;
+    this.network = options.network;
     this.#channels = new ChannelFrames(options.channels, this);
     const { registry } = options;
     registry.join(this, options.address);

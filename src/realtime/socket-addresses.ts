@@ -26,6 +26,11 @@ export class SocketAddresses {
     this.#options = options;
   }
 
+  /** The network of a client, with a limit or without. */
+  networkOf(request: IncomingMessage): string {
+    return networkOf(addressOf(request, this.#options.trustProxy));
+  }
+
   /**
    * Counts a socket until it is closed, also if the upgrade fails.
    *
@@ -33,9 +38,9 @@ export class SocketAddresses {
    * @throws SvcError RATE_LIMITED
    */
   enter(request: IncomingMessage, socket: Duplex): string | null {
-    const { socketsPerAddress: most, trustProxy } = this.#options;
+    const { socketsPerAddress: most } = this.#options;
     if (most === false || socket.destroyed) return null;
-    const address = networkOf(addressOf(request, trustProxy));
+    const address = this.networkOf(request);
     const open = this.#open.get(address) ?? 0;
     if (open >= most) {
       throw new SvcError("RATE_LIMITED", "Too many sockets are open from this address.", {

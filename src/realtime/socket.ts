@@ -81,7 +81,8 @@ export class SocketEndpoint {
       .then(
         (session) =>
           this.#server.handleUpgrade(request, socket, head, (websocket) => {
-            const connection = new Connection(websocket, socket, session, { ...this.#options, address });
+            const network = this.#options.addresses.networkOf(request);
+            const connection = new Connection(websocket, socket, session, { ...this.#options, address, network });
             this.#connections.add(connection);
             for (const ended of missed) connection.revokeIf(matching(ended));
             this.#options.opened();

@@ -74,10 +74,9 @@ function channelJoins(runtime: Runtime, reads: FollowedReads): AskJoin {
     said.add(name + what);
     runtime.log.warn({ operation: name }, `The join of the channel "${name}" ${what}`);
   };
-  return async ({ name, join, anonymous, definedAt }, input, session, address, recall) => {
+  return async ({ name, join, anonymous, definedAt }, input, session, network, recall) => {
     const requestId = randomUUID();
-    const holder = session?.user.id ?? address;
-    const caller = { session, requestId, ...(holder !== null && { holder }) };
+    const caller = { session, requestId, holder: session?.user.id ?? network };
     let seen: Seen | undefined;
     let stored: Stored | undefined;
     const isAllowed = await invoke(runtime, {

@@ -29,6 +29,13 @@ export function publicRerun(
   procedures: ReadonlyMap<string, ProcedureDefinition>,
   sessionOf: SessionOfUser,
 ): Rerun {
+  // A run for all visitors together is no call of any of them.
+  const rerunning: Runtime = {
+    ...runtime,
+    async rateLimit(caller, limited, limit) {
+      if (caller.session || limit?.by !== undefined) await runtime.rateLimit(caller, limited, limit);
+    },
+  };
   return async (key, watching, xid) => {
     const { name, args } = split(key);
     const procedure = procedures.get(name);
@@ -43,7 +50,7 @@ export function publicRerun(
       for (const pause of pauses) {
         if (pause > 0) await sleep(pause, undefined, { ref: false });
         let snapshot: string | null = null;
-        const body = await answer(runtime, procedure, call.args, { session, requestId }, (seen) => {
+        const body = await answer(rerunning, procedure, call.args, { session, requestId }, (seen) => {
           snapshot = seen.snapshot;
         });
         if (snapshot === null || sees(snapshot, xid)) return body;

@@ -147,6 +147,14 @@ describe("a limit of the application", () => {
     expect(await rows()).toMatchObject([{ count: 3, seconds: 600 }]);
   });
 
+  test("ends windows that are later than the clock, once that was set back", async () => {
+    await many(3, () => svc.mutate(ann, "letters.send"));
+    await db.sql("update svc_private.call_counts set ends_at = ends_at + interval '30 seconds'"); // others waited for the row
+    expect((await svc.mutate(ann, "letters.send")).status).toBe(429);
+    await db.sql("update svc_private.call_counts set ends_at = ends_at + interval '1 year'");
+    expect(await many(4, () => svc.mutate(ann, "letters.send"))).toEqual(expect.arrayContaining([200, 200, 200, 429]));
+  });
+
   test("is counted apart from one of the same name with another window", async () => {
     await many(3, () => svc.mutate(ann, "letters.send"));
     limit = { calls: 4, per: 86_400_000 };

@@ -30,6 +30,7 @@ const uses: Record<string, () => Promise<unknown>> = {
     kept.context.grounding.stream({ question: "Who?", scope: { corpus: "all", visibility: "public" }, mode: "qa" }),
   "context.storage": () => kept.context.storage.storeBuffer(new Uint8Array(1), "a", "text/plain"),
   "context.scheduler": () => kept.context.scheduler.runAfter(0, "kept.job"),
+  "context.rateLimit": () => kept.context.rateLimit("kept", { calls: 1, per: "1 hour" }),
   "context.auth": () => kept.context.auth.setPassword("another password"),
 };
 const use = procedure.mutation

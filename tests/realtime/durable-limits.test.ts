@@ -37,6 +37,7 @@ function local() {
   const socket = {
     session: null,
     address: null,
+    network: "unknown",
     waiting: 0,
     tell() {},
     send: (frame: Buffer) => void heard.push(JSON.parse(frame.subarray(frame.indexOf("{")).toString()).data),

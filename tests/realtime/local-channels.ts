@@ -32,6 +32,7 @@ export function local(
     const socket = {
       session: null,
       address,
+      network: address,
       waiting: 0,
       tell: (message: object) => void told.push(message),
       send(frame: Buffer) {
