@@ -1948,7 +1948,7 @@ column name: text collate "C"
 column problem: text
 column remedy: text collate "C"
 grant delete, insert, select, update to svc_system
-comment: TRUNCATE, REFERENCES or TRIGGER for the request roles.
+comment: TRUNCATE, REFERENCES, TRIGGER or MAINTAIN for the request roles.
 
 -- view svc_private.lint_uncallable_policy_function: owner svc_owner
 column severity: text

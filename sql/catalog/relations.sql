@@ -66,9 +66,10 @@ select distinct p.relid, p.relation_name, p.is_platform, a.attnum, a.attname as 
   from svc_private.policy_rules p
   join pg_catalog.pg_attribute a on a.attrelid = p.relid and a.attnum > 0 and not a.attisdropped
  where strpos(p.using_text, quote_ident(a.attname)) > 0 -- most columns are not in the text: a pattern for each is dear
-   and p.using_text ~
-       ('(^|[^.[:alnum:]_"])' || svc_private.name_pattern(a.attname)
-        || '(\)::text)? = \(*( SELECT )?svc\.current_user_id\(\)'); -- of a varchar, or as a uuid, with a cast
+   and p.using_text ~ format( -- of a varchar, or as a uuid, with a cast
+         '(^|[^.[:alnum:]_"])%1$s(\)::text)? = \(*( SELECT \(*(NULLIF\()?)?svc\.current_user_id\(\)'
+         || '|svc\.current_user_id\(\)(, ''''::text\))?\)*(::\w+)?( AS "?\w+"?)?\)*(::\w+)? = \(*%1$s($|[^.[:alnum:]_"])',
+         svc_private.name_pattern(a.attname));
 
 comment on view svc_private.identity_columns is 'Columns that policies compare with svc.current_user_id() to find rows.';
 

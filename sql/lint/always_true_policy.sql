@@ -9,6 +9,11 @@ select 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid
   from svc_private.policy_rules p
  where p.permissive and p.command <> 'select'
    and 'true' in (p.using_text, p.check_text)
-   and (p.for_everybody or p.roles && '{svc_anonymous,svc_authenticated}');
+   and (p.for_everybody or p.roles && '{svc_anonymous,svc_authenticated}')
+   -- A restrictive policy that looks at the row decides instead.
+   and not exists (
+     select from svc_private.policy_rules c
+      where c.relid = p.relid and not c.permissive and c.command in ('all', p.command) and c.names_columns
+        and (p.command = 'insert' or c.check_text is null) and (c.for_everybody or not p.for_everybody and p.roles <@ c.roles));
 
 comment on view svc_private.lint_always_true_policy is 'Write policies of the request roles whose condition is "true".';

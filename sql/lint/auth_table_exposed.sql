@@ -13,7 +13,7 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
 -- A view runs as its owner unless it says otherwise: through it the table is open although no grant is.
 select 'error', 'pg_catalog.pg_class'::regclass, r.oid, 0, r.name,
        format('shows rows of %s to roles that may read the view', b.name collate "C"),  -- that of the column in earlier versions
-       format('alter view %s set (security_invoker = true), and the views beneath it; or select from a table of your own.', r.name)
+       format('revoke all on %s from public, svc_anonymous, svc_authenticated; select from a table of your own.', r.name)
   from svc_private.relations r
  cross join lateral svc_private.tables_beneath(r.oid) b
  where r.kind in ('v', 'm') and r.schema <> 'auth' and b.name like 'auth.%' and not b.as_caller

@@ -1,5 +1,5 @@
 -- The memberships of a login limit what a request can do. If the requests' login is a member of a role that bypasses
--- policies, SQL in a request could switch to that role.
+-- policies, or reaches the server's files and programs, SQL in a request could switch to that role.
 
 create or replace view svc_private.lint_bypassing_role as
 select 'error' as severity, 'pg_catalog.pg_authid'::regclass as catalog, r.oid as object, 0 as part, r.rolname::text as name,
@@ -9,7 +9,8 @@ select 'error' as severity, 'pg_catalog.pg_authid'::regclass as catalog, r.oid a
             else format('revoke %I from %I;', above.rolname, r.rolname) end as remedy
   from pg_catalog.pg_roles r
   left join pg_catalog.pg_roles above
-    on above.oid <> r.oid and (above.rolsuper or above.rolbypassrls or above.rolname in ('svc_owner', 'svc_auth'))
+    on above.oid <> r.oid and (above.rolsuper or above.rolbypassrls or above.rolname in (
+      'svc_owner', 'svc_auth', 'pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'))
    and pg_has_role(r.oid, above.oid, 'member')
  where r.rolname in ('svc_request', 'svc_anonymous', 'svc_authenticated')
    and (r.rolsuper or r.rolbypassrls or above.oid is not null);

@@ -3,7 +3,7 @@
 create or replace view svc_private.lint_definer_function_exposed_to_anyone as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
        'runs with its owner''s rights for callers without an account' as problem,
-       format('revoke execute on function %s from public, svc_anonymous; or make it SECURITY INVOKER.', p.oid::regprocedure)
+       format('revoke execute on routine %s from public, svc_anonymous; or make it SECURITY INVOKER.', p.oid::regprocedure)
          as remedy
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace

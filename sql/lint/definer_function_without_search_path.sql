@@ -5,7 +5,7 @@
 create or replace view svc_private.lint_definer_function_without_search_path as
 select 'error' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
        'is SECURITY DEFINER and takes names from its caller''s search_path' as problem,
-       format('alter function %s set search_path = ''''; and write names with their schemas.', p.oid::regprocedure) as remedy
+       format('alter routine %s set search_path = ''''; and write names with their schemas.', p.oid::regprocedure) as remedy
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace
  where p.prosecdef and n.nspname not in ('graphile_worker', 'information_schema') and n.nspname not like 'pg\_%'

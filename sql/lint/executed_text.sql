@@ -16,6 +16,6 @@ select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid a
  where p.provolatile = 'v'
    -- Comments, constant texts and EXECUTE that opens a cursor are removed. EXECUTE also occurs in GRANT and CREATE TRIGGER.
    and regexp_replace(svc_private.code_text(p.prosrc), '\m(in|query)\s+execute\M|\mexecute\s+''[^'']*''\s*(;|into|using)', '', 'gi')
-       ~* '\mexecute\s+(?!on\M|function\M|procedure\M|privilege)';
+       ~* '\mexecute(\s*\(|\s+(?!on\M|function\M|procedure\M|privilege))';
 
 comment on view svc_private.lint_executed_text is 'Volatile functions that a request can make PostgreSQL run, and that run text.';

@@ -3,7 +3,7 @@
 create or replace view svc_private.lint_foreign_table_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
        'is a foreign table that requests may read, and has no policies' as problem,
-       format('revoke all on %s from svc_anonymous, svc_authenticated; read it through a function.', r.name) as remedy
+       format('revoke all on %s from public, svc_anonymous, svc_authenticated; read it through a function.', r.name) as remedy
   from svc_private.relations r
  where r.kind = 'f'
    and (r.anonymous_reaches and has_any_column_privilege('svc_anonymous', r.oid, 'select, insert, update')

@@ -4,7 +4,7 @@
 create or replace view svc_private.lint_function_without_search_path as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
        'takes names from its caller''s search_path' as problem,
-       format('alter function %s set search_path = ''''; and write names with their schemas.', p.oid::regprocedure) as remedy
+       format('alter routine %s set search_path = ''''; and write names with their schemas.', p.oid::regprocedure) as remedy
   from pg_catalog.pg_proc p
   join pg_catalog.pg_namespace n on n.oid = p.pronamespace
   join pg_catalog.pg_language l on l.oid = p.prolang and l.lanname in ('sql', 'plpgsql')

@@ -4,7 +4,7 @@
 create or replace view svc_private.lint_locks_open as
 select 'warning' as severity, 'pg_catalog.pg_proc'::regclass as catalog, p.oid as object, 0 as part, p.oid::regprocedure::text as name,
        format('may be executed by %s inside a request', role.name) as problem,
-       format('As a superuser: revoke execute on function %s from public. See SECURITY.md if the host refuses.',
+       format('revoke execute on function %s from public, svc_anonymous, svc_authenticated; as a superuser. See SECURITY.md if the host refuses.',
               p.oid::regprocedure) as remedy
   from pg_catalog.pg_proc p
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)

@@ -3,7 +3,7 @@
 create or replace view svc_private.lint_materialized_view_exposed as
 select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as object, 0 as part, r.name,
        'is a materialized view that requests may read, and has no policies' as problem,
-       format('revoke all on %s from svc_anonymous, svc_authenticated; read it through a function or a view over it.', r.name)
+       format('revoke all on %s from public, svc_anonymous, svc_authenticated; read it through a function or a view over it.', r.name)
          as remedy
   from svc_private.relations r
  where r.kind = 'm'

@@ -8,7 +8,7 @@ select 'error' as severity, 'pg_catalog.pg_class'::regclass as catalog, r.oid as
   from svc_private.relations r
   join pg_catalog.pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped
  where r.anonymous_reaches and not r.is_platform and has_column_privilege('svc_anonymous', r.oid, a.attnum, 'select')
-   and a.attname ~* '(^|_)(password|passwd|pwd|secret|api_?key|access_?token|refresh_?token|private_?key|ssn|iban|credit_?card|cvv)($|_)'
+   and regexp_replace(a.attname, '([a-z0-9])([A-Z])', '\1_\2', 'g') ~* '(^|_)(password|passwd|pwd|secret|api_?key|access_?token|refresh_?token|private_?key|ssn|iban|credit_?card|cvv)($|_)'
    and (r.kind in ('v', 'm', 'f') or exists (
      select from svc_private.policy_rules p
       where p.relid = r.oid and p.permissive and p.command in ('all', 'select')

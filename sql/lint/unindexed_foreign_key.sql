@@ -27,7 +27,11 @@ select 'warning' as severity, 'pg_catalog.pg_constraint'::regclass as catalog, k
  where k.contype = 'f' and coalesce((to_jsonb(k) ->> 'conenforced')::boolean, true) -- 18: NOT ENFORCED looks for none
    and not exists (
      select from pg_catalog.pg_index i, generate_subscripts(i.indkey, 1) as place
-      where i.indrelid = k.conrelid and i.indpred is null
+      where i.indrelid = k.conrelid and i.indisvalid
+        -- The search excludes nulls, so an index without them serves.
+        and (i.indpred is null or pg_catalog.pg_get_expr(i.indpred, i.indrelid) in (
+          select format('(%I IS NOT NULL)', a.attname) from pg_catalog.pg_attribute a
+           where a.attrelid = k.conrelid and a.attnum = any (k.conkey)))
         and i.indkey[place] = any (own.columns) and (i.indkey::smallint[])[0:place] <@ k.conkey);
 
 comment on view svc_private.lint_unindexed_foreign_key is

@@ -6,7 +6,7 @@ select 'warning' as severity, 'pg_catalog.pg_policy'::regclass as catalog, p.oid
   from svc_private.policy_rules p
  where concat(p.using_text, ' ', p.check_text) ~ '(svc\.current_user_id|current_setting)\('
    and regexp_replace(concat(p.using_text, ' ', p.check_text),
-         '\( SELECT (svc\.current_user_id\(\)|[^()]*current_setting\([^()]*\))', '', 'g')
+         '\( SELECT \(*((NULLIF|COALESCE)\()?(svc\.current_user_id\(\)|[^()]*current_setting\([^()]*\))', '', 'g')
        ~ '(svc\.current_user_id|current_setting)\(';
 
 comment on view svc_private.lint_unwrapped_identity is 'Policies that evaluate the caller''s identity per row.';

@@ -21,3 +21,11 @@ test("of duplicate indexes the one stays that has a constraint or makes values u
     ["duplicates lab.t_pkey", "drop index concurrently lab.id_plain;"],
   ]);
 });
+
+// PostgreSQL refuses to drop it concurrently.
+test("an index of a partitioned table is dropped without concurrently", async () => {
+  await db.sql(`create schema parts; create table parts.t (id bigint, at date) partition by range (at);
+    create index a on parts.t (at); create index b on parts.t (at)`);
+  const findings = await db.sql("select remedy from svc_private.lint_duplicate_index where name like 'parts.%'");
+  expect(findings).toEqual([{ remedy: "drop index parts.b;" }]);
+});

@@ -45,7 +45,15 @@ describe("a planted violation is found, and is gone with it", () => {
       );
     const known = await findings();
     await db.sql(plant);
-    const news = (await findings()).filter((line) => !known.includes(line)).map((line): Finding => JSON.parse(line));
+    const added = async () => (await findings()).filter((line) => !known.includes(line));
+    const news = (await added()).map((line): Finding => JSON.parse(line));
+    // The statement that a remedy begins with repairs it.
+    for (const { name, problem, remedy } of news) {
+      const [statement] = /^(alter|create|drop|grant|reindex|revoke|vacuum) [^;]+;/.exec(remedy) ?? [];
+      if (!statement) continue;
+      await db.sql(statement);
+      expect((await added()).join()).not.toContain(JSON.stringify({ name, problem }).slice(1, -1));
+    }
     await db.sql(undo);
     found.push(rule);
     expect(news).not.toEqual([]);
