@@ -4,7 +4,7 @@
  * the columns and filters of its own table's resource.
  * Next hop: `foreign-keys.ts`; `crud-resource.ts` writes relations into the generated SQL.
  */
-import { getTableName, is, Many, normalizeRelation } from "drizzle-orm";
+import { type Column, getTableName, is, Many, normalizeRelation } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition, CrudRelation, IncludeOption, JoinTable, RelationSource } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
@@ -112,15 +112,9 @@ function declared(
   const { tables, tableNamesMap } = relationalConfig(schema);
   const found = tables[key]?.relations[name];
   if (!found) return undefined;
+  let columns: ReturnType<typeof normalizeRelation>;
   try {
-    const { fields, references } = normalizeRelation(tables, tableNamesMap, found);
-    return {
-      table: found.referencedTable as PgTable,
-      many: is(found, Many),
-      local: fields.map((column) => column.name),
-      foreign: references.map((column) => column.name),
-      through: null,
-    };
+    columns = normalizeRelation(tables, tableNamesMap, found);
   } catch (error) {
     const [here, there] = [getTableName(table), getTableName(found.referencedTable)];
     if (!is(found, Many)) return fail(`but: ${(error as Error).message}.`, `Complete relations() of "${here}".`);
@@ -130,4 +124,32 @@ function declared(
         `references: [those of ${here}] }) })).`,
     );
   }
+  const { fields, references } = columns;
+  for (const [index, field] of fields.entries()) refuseUnlike(field, references[index], fail);
+  return {
+    table: found.referencedTable as PgTable,
+    many: is(found, Many),
+    local: fields.map((column) => column.name),
+    foreign: references.map((column) => column.name),
+    through: null,
+  };
+}
+
+/** Types between which PostgreSQL has no operator; others may have one. */
+const kindsOfTypes: readonly RegExp[] = [
+  /^(small|big)?(int|serial)|^(integer|numeric|real|double)/,
+  /^(text|varchar|char|character)\b/,
+  /^uuid$/,
+];
+
+/** @throws DefinitionError for columns that PostgreSQL cannot compare: each call of the relation would fail */
+function refuseUnlike(one: Column, other: Column | undefined, fail: (problem: string, hint: string) => never): void {
+  if (!other) return;
+  const types = [one.getSQLType(), other.getSQLType()];
+  const [kind, otherKind] = types.map((type) => kindsOfTypes.findIndex((is) => is.test(type)));
+  if (kind === otherKind || kind === -1 || otherKind === -1) return;
+  fail(
+    `which compares "${one.name}" (${types[0]}) with "${other.name}" (${types[1]}).`,
+    "PostgreSQL cannot compare these types: give both columns one type.",
+  );
 }

@@ -66,6 +66,9 @@ const schema = {
   ...{ shelves, books, authors, loans, bookAuthors, shelvedAuthors, issues, comments },
   shelfRelations: relations(shelves, ({ many }) => ({ books: many(books) })),
   bookRelations: relations(books, ({ one }) => ({ kept: one(shelves) })),
+  issueRelations: relations(issues, ({ one }) => ({
+    team: one(shelves, { fields: [issues.orgId], references: [shelves.id] }),
+  })),
 };
 
 const createCrud = createCrudFactory(createSvcProcedureBuilders<typeof schema>(), schema);
@@ -80,6 +83,7 @@ test.for<[keyof typeof schema & string, unknown, string, string]>([
   ["books", "kept", 'names "kept"', 'Complete relations() of "books"'],
   ["books", { name: "authors", through: bookAuthors }, 'the join table "book_authors" declares no policy', "openRls"],
   ["books", { name: "writers", through: shelvedAuthors }, "has several other foreign keys", '"authors" or "shelves"'],
+  ["issues", "team", 'names "team", which compares "org_id" (text) with "id" (serial).', "give both columns one type"],
   ["books", "nothing", 'names "nothing"', ""],
   ["books", "ketp", "neither a relation nor a table", 'Did you mean "kept"? Name a relation'],
   ["comments", "issu", "neither a relation nor a table", 'Did you mean "issue"? Name a relation'],
