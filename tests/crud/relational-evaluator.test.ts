@@ -21,14 +21,16 @@ const perWorld = runs > 1_000 ? 250 : 25;
 const db = database();
 const worlds = Array.from({ length: Math.ceil(runs / perWorld) }, (_, index) => world(seed + index));
 const procedures = Object.assign({}, ...worlds.map((one) => one.procedures));
-beforeAll(() => db.sql(defineApi({ procedures })["~svc"].crud.map(crudFile).join("\n")));
-const running = service(db, apiWith({ procedures }));
-
 const users: User[] = [];
+/** The tables have rows of users, and a service starts only where its tables are. */
+const first = service(db);
 beforeAll(async () => {
-  for (const name of ["ann", "bob", "cid"]) users.push(await running.signUp(name));
+  for (const name of ["ann", "bob", "cid"]) users.push(await first.signUp(name));
+  for (const user of users) user.token = user.sessionToken; // a JWT is for the origin of one service
   for (const one of worlds) await db.sql(one.fill(users.map(({ id }) => id)));
+  await db.sql(defineApi({ procedures })["~svc"].crud.map(crudFile).join("\n"));
 });
+const running = service(db, apiWith({ procedures }));
 
 /** Statuses and sizes of answers: agreement on empty answers would prove nothing. */
 const met: Record<string, number> = {};
