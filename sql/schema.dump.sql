@@ -7330,6 +7330,23 @@ $function$
 execute: svc_studio_act, svc_system
 comment: Marks a user's e-mail address as verified and writes the act; false, and no line, when it is already, or there is no such user. Definer: no login may write svc.operator_acts.
 
+-- function svc_private.add_change_job(text,text,json): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.add_change_job(webhook text, procedure text, body json)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if octet_length(body::text) > 16777216 then
+    raise exception 'the webhook % gives a procedure at most 16 MiB', webhook
+      using errcode = '54000', hint = 'Leave long columns out of its columns, and read them when the procedure runs.';
+  end if;
+  return svc_private.add_procedure_job(
+    '{"kind": "system"}', procedure, body, clock_timestamp(), nullif(current_setting('svc.request_id', true), ''));
+end
+$function$
+comment: Enqueues the procedure of a webhook with the body of a change, and returns the id of the job.
+
 -- function svc_private.add_job(text,json,timestamp with time zone,integer,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_job(kind text, payload json, due timestamp with time zone, most_attempts integer, job_key text DEFAULT NULL::text)
  RETURNS bigint
@@ -10403,12 +10420,15 @@ begin
   end loop;
 
   update svc.webhook_deliveries d
-     set state = 'dead', ended_at = now(), last_error = 'The webhook is no longer declared.'
-   where d.state = 'pending' and d.webhook not in (select w ->> 'name' from jsonb_array_elements(wanted) as w);
+     set state = 'dead', ended_at = now(),
+         last_error = case when exists (select from jsonb_array_elements(wanted) as w where w ->> 'name' = d.webhook)
+                           then 'The webhook runs a procedure now.' else 'The webhook is no longer declared.' end
+   where d.state = 'pending'
+     and d.webhook not in (select w ->> 'name' from jsonb_array_elements(wanted) as w where not w ? 'procedure');
 end
 $function$
 execute: svc_system
-comment: Sets the webhooks of the application to [{name, table, key, columns, data, when, filter, env or endpoints, owner}].
+comment: Sets the webhooks of the application to [{name, table, key, columns, data, when, filter, env, procedure, or endpoints and owner}].
 
 -- function svc_private.is_described(oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.is_described(namespace oid)
@@ -12586,7 +12606,7 @@ begin
      where d.id in (
        select c.id from svc.webhook_deliveries c
         where c.state = 'dead' and (only_id is null or c.id = only_id) and (only_webhook is null or c.webhook = only_webhook)
-          and c.webhook in (select w.name from svc_private.list_webhooks() w)
+          and c.webhook in (select w.name from svc_private.list_webhooks() w where not w.declared ? 'procedure')
           for update skip locked)
     returning d.source, d.endpoint
   ), waiting as (
@@ -15221,9 +15241,8 @@ CREATE OR REPLACE FUNCTION svc_private.webhook_statement(declared jsonb, changed
  SET search_path TO ''
 AS $function$
   select case when declared ? 'procedure' then format(
-    'select svc_private.add_procedure_job(''{"kind": "system"}'', %1$L, %2$s, clock_timestamp(), '
-    'nullif(current_setting(''svc.request_id'', true), '''')) from (select (%3$s).*) as t where %4$L::regclass is not null',
-    declared ->> 'procedure', e.body, changed, declared ->> 'table')
+    'select svc_private.add_change_job(%1$L, %2$L, %3$s) from (select (%4$s).*) as t where %5$L::regclass is not null',
+    declared ->> 'name', declared ->> 'procedure', e.body, changed, declared ->> 'table')
   else format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
     'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, %6$s from (select (%9$s).*) as t%7$s '

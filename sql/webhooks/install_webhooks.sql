@@ -2,7 +2,7 @@
 -- declarations. Calling it again changes only what differs: the table of an unchanged webhook is not locked.
 --
 -- A webhook that is no longer declared loses its triggers, and what it has not sent yet is dead: what its author takes back
--- does not leave later.
+-- does not leave later. What it has not sent is dead, too, when it runs a procedure now.
 --
 -- Triggers of one event fire by name. These begin with _, before letters: a trigger of the application that changes the
 -- new row once more would otherwise have its delivery before that of the row, and receivers would end with the older values.
@@ -83,10 +83,13 @@ begin
   end loop;
 
   update svc.webhook_deliveries d
-     set state = 'dead', ended_at = now(), last_error = 'The webhook is no longer declared.'
-   where d.state = 'pending' and d.webhook not in (select w ->> 'name' from jsonb_array_elements(wanted) as w);
+     set state = 'dead', ended_at = now(),
+         last_error = case when exists (select from jsonb_array_elements(wanted) as w where w ->> 'name' = d.webhook)
+                           then 'The webhook runs a procedure now.' else 'The webhook is no longer declared.' end
+   where d.state = 'pending'
+     and d.webhook not in (select w ->> 'name' from jsonb_array_elements(wanted) as w where not w ? 'procedure');
 end
 $$;
 
 comment on function svc_private.install_webhooks(jsonb) is
-  'Sets the webhooks of the application to [{name, table, key, columns, data, when, filter, env or endpoints, owner}].';
+  'Sets the webhooks of the application to [{name, table, key, columns, data, when, filter, env, procedure, or endpoints and owner}].';

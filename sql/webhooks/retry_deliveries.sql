@@ -1,4 +1,4 @@
--- Sends dead deliveries again, with all their attempts; those of webhooks that are still declared. Called by
+-- Sends dead deliveries again, with all their attempts; those of webhooks that are still declared and have receivers. Called by
 -- svc_private.act_retry_deliveries(). A delivery that comes back takes its place before later ones of its row that wait, and
 -- after those that have been sent. It does not wait for what the receiver has asked for by Retry-After.
 --
@@ -21,7 +21,7 @@ begin
      where d.id in (
        select c.id from svc.webhook_deliveries c
         where c.state = 'dead' and (only_id is null or c.id = only_id) and (only_webhook is null or c.webhook = only_webhook)
-          and c.webhook in (select w.name from svc_private.list_webhooks() w)
+          and c.webhook in (select w.name from svc_private.list_webhooks() w where not w.declared ? 'procedure')
           for update skip locked)
     returning d.source, d.endpoint
   ), waiting as (

@@ -4,8 +4,7 @@
 -- Endpoints are chosen by their owner's column alone. The policies of the changed table are not asked: a deleted row has none
 -- any more. The declaration's author says by `owner` and `columns` what leaves, and who gets it.
 --
--- A webhook to a procedure adds a job instead. It runs as the system, as those of crons: psql can change a row, too, where nobody is
--- signed in.
+-- A webhook to a procedure adds a job instead (svc_private.add_change_job).
 
 drop function if exists svc_private.webhook_statement(jsonb);  -- that of earlier versions
 
@@ -16,9 +15,8 @@ stable
 set search_path = ''
 as $$
   select case when declared ? 'procedure' then format(
-    'select svc_private.add_procedure_job(''{"kind": "system"}'', %1$L, %2$s, clock_timestamp(), '
-    'nullif(current_setting(''svc.request_id'', true), '''')) from (select (%3$s).*) as t where %4$L::regclass is not null',
-    declared ->> 'procedure', e.body, changed, declared ->> 'table')
+    'select svc_private.add_change_job(%1$L, %2$L, %3$s) from (select (%4$s).*) as t where %5$L::regclass is not null',
+    declared ->> 'name', declared ->> 'procedure', e.body, changed, declared ->> 'table')
   else format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
     'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, %6$s from (select (%9$s).*) as t%7$s '

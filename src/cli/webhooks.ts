@@ -65,7 +65,10 @@ const retry = systemCommand({
     if (id && retried === 0) {
       const { state, webhook } = await find(pool, id);
       throw new DefinitionError(`Delivery ${id} is ${state}.`, {
-        hint: state === "dead" ? `The webhook "${webhook}" is no longer declared.` : "Only dead ones are sent again.",
+        hint:
+          state === "dead"
+            ? `The webhook "${webhook}" is no longer declared, or runs a procedure now.`
+            : "Only dead ones are sent again.",
       });
     }
     conclude({ retried }, `${retried} ${retried === 1 ? "delivery is" : "deliveries are"} due now; a worker sends.`);

@@ -24,7 +24,7 @@ import type { Schema } from "./database.ts";
 import { type DefinedAt, definedAt } from "./defined-at.ts";
 import { type Call, type Middleware, middlewareLayer } from "./middleware.ts";
 
-/** Queries read, mutations write. Only the scheduler, crons and workflows run internal procedures. */
+/** Queries read, mutations write. Only the scheduler, crons, webhooks and workflows run internal procedures. */
 export type ProcedureKind = "query" | "mutation" | "internal";
 
 /** The types of a procedure. `input` is sent by the caller, `output` is returned to it. */

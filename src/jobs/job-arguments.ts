@@ -21,6 +21,9 @@ const promptName = /^((raw|system|user)_?)?prompts?$/i;
 /** Characters; a shorter value is not a secret, or a weak one. */
 const secretLength = 12;
 
+/** Whether a text under this name is refused, however harmless it looks. */
+export const isSecretName = (name: string) => [secretName, passwordName, promptName].some((one) => one.test(name));
+
 /**
  * Secrets that must not be stored, whatever the member's name is. The text is untrusted, so no pattern rescans text
  * that it has read.

@@ -16,6 +16,7 @@ import {
 } from "../contract/webhook.ts";
 import { describeColumns } from "../crud/columns.ts";
 import { wireColumn } from "../crud/crud-text.ts";
+import { isSecretName } from "../jobs/job-arguments.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
@@ -105,6 +106,7 @@ export function webhook<T extends PgTable, E extends PgTable = PgTable>(options:
   const where = `The webhook "${name}"`;
   const known = describeColumns(on);
   const chosen = columns.map((property) => find(where, on, known, property));
+  if ("procedure" in to) chosen.forEach((one) => void requireJobColumn(where, one));
   const definition: WebhookDefinition = {
     name,
     table: quoted(on),
@@ -127,6 +129,23 @@ export function webhook<T extends PgTable, E extends PgTable = PgTable>(options:
     ...("endpoints" in to && endpointsOf(where, on, known, to)),
   };
   return { "~svc": { webhook: definition, procedure: "procedure" in to ? to.procedure["~svc"].procedure : undefined } };
+}
+
+/** What a job may have among its arguments (`src/jobs/job-arguments.ts`). @throws DefinitionError */
+function requireJobColumn(where: string, { property, name, kind, type }: ColumnDescription): void {
+  if (kind === "text" && (isSecretName(property) || isSecretName(name))) {
+    throw new DefinitionError(`${where}: ${property} has the name of a secret, and arguments of jobs are stored.`, {
+      hint: "Leave it out of columns, and read it when the procedure runs.",
+    });
+  }
+  if (/^json\b/.test(type)) {
+    throw new DefinitionError(
+      `${where}: ${property} is json, whose texts may have characters that a job cannot have.`,
+      {
+        hint: "Make the column jsonb, or leave it out of columns and read it when the procedure runs.",
+      },
+    );
+  }
 }
 
 type Given = Extract<z.output<typeof optionsSchema>["to"], { endpoints: unknown }>;

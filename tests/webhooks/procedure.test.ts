@@ -1,4 +1,5 @@
 // If this file fails, a change of a table does not run the procedure that the author named for it, or runs it for what was rolled back.
+import { json, jsonb, pgTable, text } from "drizzle-orm/pg-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineApi, webhook } from "../../src/index.ts";
@@ -135,6 +136,13 @@ describe("a webhook to a procedure", () => {
     expect(await db.sql("select from svc.webhook_deliveries")).toEqual([]);
   });
 
+  test("refuses a change of more than 16 MiB, which would be claimed again and again", async () => {
+    await expect(insert("x".repeat(17_000_000))).rejects.toThrow(
+      "the webhook note-followed gives a procedure at most 16 MiB",
+    );
+    expect(await jobs(db)).toEqual([]);
+  });
+
   test("is told by its name in the database, as in psql and Studio", async () => {
     const [row] = await db.sql("select svc_private.studio_webhooks() as it");
     expect(row?.it).toMatchObject({
@@ -164,6 +172,42 @@ describe("the procedure of a webhook", () => {
     );
     const named = defineApi({ procedures: { own: { nameless } }, webhooks: { told } });
     expect(named["~svc"].webhooks).toMatchObject([{ name: "told", procedure: "own.nameless" }]);
+  });
+
+  test.for(["apiKey", "signIn"] as const)("gets no column %s, which has the name of a secret", (property) => {
+    const people = pgTable("people", { id: text("id").primaryKey(), apiKey: text("key"), signIn: text("password") });
+    const told = () => webhook({ ...options, on: people, columns: ["id", property], to: { procedure: follow } });
+    expect(told).toThrow(new RegExp(`${property} has the name of a secret.*\\s+Leave it out of columns`));
+    expect(() => webhook({ ...options, on: people, columns: [property], to: { env: "A_HOOK" } })).not.toThrow();
+  });
+
+  test("gets no column of the type json, by which no job could be listed", () => {
+    const papers = pgTable("papers", {
+      id: text("id").primaryKey(),
+      a: json("a"),
+      b: json("b").array(),
+      c: jsonb("c"),
+    });
+    for (const property of ["a", "b"] as const)
+      expect(() => webhook({ ...options, on: papers, columns: [property], to: { procedure: follow } })).toThrow(
+        /is json, whose texts may have characters that a job cannot have.\s+Make the column jsonb/,
+      );
+    expect(() => webhook({ ...options, on: papers, columns: ["c"], to: { procedure: follow } })).not.toThrow();
+  });
+
+  test("gets nothing that waits for a receiver, nor does the receiver, once the webhook runs it", async () => {
+    const declare = (to: { env: string } | { procedure: typeof follow }) => {
+      const { webhooks } = defineApi({ webhooks: { told: webhook({ ...options, to }) } })["~svc"];
+      return db.sql(`set role svc_owner; ${webhooksFile(webhooks)}; reset role`);
+    };
+    await declare({ env: "TOLD_HOOK" });
+    await insert("boat");
+    await declare({ procedure: follow });
+    const dead = [{ state: "dead", last_error: "The webhook runs a procedure now." }];
+    expect(await db.sql("select state, last_error from svc.webhook_deliveries")).toEqual(dead);
+    expect(await db.sql("select svc_private.retry_deliveries(null, null)::integer as retried")).toEqual([
+      { retried: 0 },
+    ]);
   });
 
   test("is an internal one, and no other than that under procedures", () => {
