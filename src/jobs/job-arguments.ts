@@ -124,6 +124,7 @@ function findIssue(value: unknown, path: (string | number)[], above: Set<object>
 
 function findInText(text: string, path: (string | number)[]): Found | null {
   if (text.includes("\0")) return { path, message: "contains NUL, which cannot be stored" };
+  if (!text.isWellFormed()) return { path, message: "contains half of a surrogate pair, which cannot be stored" };
   if (text.length > maxArgumentBytes) return null; // later refused for its size
   const secret = secrets.find(({ pattern }) => pattern.test(text));
   return secret ? { path, message: `looks like ${secret.is}` } : null;

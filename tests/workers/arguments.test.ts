@@ -31,6 +31,11 @@ describe("arguments that are refused, with their path", () => {
     ["a circle", { circle }, "args.circle.self contains itself"],
     ["too deep", deep(70), "is nested deeper than 64 levels"],
     ["NUL", { text: "a\0b" }, "args.text contains NUL"],
+    [
+      "half of a surrogate pair, by which no job could be listed",
+      { text: "a\ud83d" },
+      "args.text contains half of a surrogate pair",
+    ],
     ["64 KiB and a byte", "x".repeat(65_535), "are 65537 bytes"],
     ["a JWT", { a: `eyJhbGciOiJFZERTQSJ9.${part(40)}.${part(80)}` }, "args.a looks like a JSON Web Token"],
     ["a JWT inside a text", { a: `use eyJhbGciOiJFZERTQSJ9.${part(40)}.${part(80)}!` }, "args.a looks like"],
