@@ -21,22 +21,22 @@ begin
   end if;
 
   delete from auth.session s
-   where s.id in (
+   where s.id = any (array(
      select e.id from auth.session e where e.expires_at < now() limit sweep.batch for update skip locked
-   );
+   ));
   get diagnostics sessions = row_count;
 
   delete from auth.verification v
-   where v.id in (
+   where v.id = any (array(
      select e.id from auth.verification e where e.expires_at < now() limit sweep.batch for update skip locked
-   );
+   ));
   get diagnostics one_time_values = row_count;
 
   delete from auth.api_key k
-   where k.id in (
+   where k.id = any (array(
      select e.id from auth.api_key e where e.expires_at < now() - interval '30 days' limit sweep.batch
         for update skip locked
-   );
+   ));
   get diagnostics keys = row_count;
 
   return greatest(sessions, one_time_values, keys);

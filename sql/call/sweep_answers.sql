@@ -12,10 +12,10 @@ declare
   removed integer;
 begin
   delete from svc_private.kept_answers k
-   where (k.user_id, k.key) in (
-     select e.user_id, e.key from svc_private.kept_answers e
+   where k.ctid = any (array(
+     select e.ctid from svc_private.kept_answers e
       where e.kept_at < now() - interval '1 day' limit sweep_answers.batch for update skip locked
-   );
+   ));
   get diagnostics removed = row_count;
   return removed;
 end

@@ -13,9 +13,9 @@ set search_path = ''
 as $$
   with removed as (
     delete from svc.job_history h
-     where h.entry in (
+     where h.entry = any (array(
        select o.entry from svc.job_history o
-        where o.finished_at < now() - sweep_job_history.age order by o.entry limit sweep_job_history.batch for update skip locked)
+        where o.finished_at < now() - sweep_job_history.age order by o.entry limit sweep_job_history.batch for update skip locked))
     returning h.entry
   )
   select count(*)::integer from removed

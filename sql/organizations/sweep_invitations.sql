@@ -9,10 +9,10 @@ set search_path = ''
 as $$
   with removed as (
     delete from svc.organization_invitations d
-     where d.id in (
+     where d.id = any (array(
        select i.id from svc.organization_invitations i
         where i.created_at < now() - age and (i.state <> 'pending' or i.expires_at < now())
-        limit most)
+        limit most))
     returning 1
   )
   select count(*) from removed

@@ -10,11 +10,11 @@ volatile
 set search_path = ''
 as $$
   delete from svc.storage_uploads u
-   where u.id in (
+   where u.id = any (array(
      select e.id from svc.storage_uploads e
       where e.expires_at < now() and (e.claimed_at is null or e.claimed_at < now() - interval '1 day')
       limit most for update skip locked
-   )
+   ))
   returning u.id
 $$;
 

@@ -18,10 +18,10 @@ as $$
         where e.busy_until < now() - interval '1 day' for update skip locked)
   ), removed as (
     delete from svc.webhook_deliveries d
-     where d.id in (
+     where d.id = any (array(
        select e.id from svc.webhook_deliveries e
         where e.state in ('sent', 'dead') and e.ended_at < now() - age
-        limit most for update skip locked)
+        limit most for update skip locked))
     returning 1
   )
   select count(*) from removed

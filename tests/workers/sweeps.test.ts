@@ -36,6 +36,36 @@ test("one call removes up to its limit", async () => {
   expect(await counted("svc_private.document_conversions")).toBe(1);
 });
 
+// Each time a nested loop executes a sub-select that skips locked and deleted rows, it finds the next ones.
+test.for([
+  [
+    "insert into svc_private.kept_answers (user_id, key, call, kept_at) select 'ann', n, 'x', at",
+    "svc_private.sweep_answers(2)",
+  ],
+  [
+    "insert into svc.job_history (job, kind, name, outcome, attempts, run_at, started_at, finished_at) select n, 'a', 'a', 'done', 1, at, at, at",
+    "svc_private.sweep_job_history('1 day', 2)",
+  ],
+  ["insert into auth.session (id, user_id, token, expires_at) select n, 'ann', n, at", "auth.sweep(2)"],
+  ["insert into auth.verification (id, identifier, value, expires_at) select n, 'a', 'a', at", "auth.sweep(2)"],
+  [
+    "insert into svc.storage_uploads (id, name, type, size, expires_at) select gen_random_uuid(), 'a', 'text/plain', 1, at",
+    "count(*) from svc_private.expire_uploads(2)",
+  ],
+  [
+    "insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body, state, ended_at) select 'a', 'env', 'a', n, '{}', 'sent', at",
+    "svc_private.sweep_deliveries('1 day', 2)",
+  ],
+])("a nested loop removes no more than the limit: %s", async ([insert, sweep]) => {
+  const client = await db.connect("admin");
+  await client.query(`begin; set local session_replication_role = replica; set local enable_hashjoin = off;
+    set local enable_mergejoin = off; set local enable_hashagg = off; set local enable_sort = off; set local enable_material = off;
+    ${insert} from generate_series(1, 5) n cross join (select now() - interval '1 year' as at) t`);
+  const { rows } = await client.query({ text: `select ${sweep}`, rowMode: "array" });
+  expect(Number(rows[0]?.[0])).toBe(2);
+  await client.query("rollback");
+});
+
 test("one that is in use is left for the next time, and not waited for", async () => {
   await conversions(1, "3 months");
   const user = await db.connect("system");
