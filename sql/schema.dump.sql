@@ -2825,22 +2825,22 @@ begin
   end if;
 
   delete from auth.session s
-   where s.id in (
+   where s.id = any (array(
      select e.id from auth.session e where e.expires_at < now() limit sweep.batch for update skip locked
-   );
+   ));
   get diagnostics sessions = row_count;
 
   delete from auth.verification v
-   where v.id in (
+   where v.id = any (array(
      select e.id from auth.verification e where e.expires_at < now() limit sweep.batch for update skip locked
-   );
+   ));
   get diagnostics one_time_values = row_count;
 
   delete from auth.api_key k
-   where k.id in (
+   where k.id = any (array(
      select e.id from auth.api_key e where e.expires_at < now() - interval '30 days' limit sweep.batch
         for update skip locked
-   );
+   ));
   get diagnostics keys = row_count;
 
   return greatest(sessions, one_time_values, keys);
@@ -4167,8 +4167,8 @@ CREATE OR REPLACE FUNCTION svc.list_workflows(wanted_status text, wanted_name te
  SET search_path TO ''
 AS $function$
 declare
-  after_time constant timestamptz := split_part(after, '|', 1);
-  after_id constant uuid := nullif(split_part(after, '|', 2), '');
+  after_time constant timestamptz := coalesce(split_part(after, '|', 1), 'infinity');
+  after_id constant uuid := coalesce(nullif(split_part(after, '|', 2), ''), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   ids uuid[];
   last text;
 begin
@@ -4179,7 +4179,7 @@ begin
       select r.id, r.created_at from svc.workflow_runs r
        where (wanted_status is null or r.status = wanted_status)
          and (wanted_name is null or r.name = wanted_name)
-         and (after is null or (r.created_at, r.id) < (after_time, after_id))
+         and (r.created_at, r.id) < (after_time, after_id)
        order by r.created_at desc, r.id desc limit most) p;
   return json_build_object(
     'items', (
@@ -8946,11 +8946,11 @@ CREATE OR REPLACE FUNCTION svc_private.expire_uploads(most integer)
  SET search_path TO ''
 AS $function$
   delete from svc.storage_uploads u
-   where u.id in (
+   where u.id = any (array(
      select e.id from svc.storage_uploads e
       where e.expires_at < now() and (e.claimed_at is null or e.claimed_at < now() - interval '1 day')
       limit most for update skip locked
-   )
+   ))
   returning u.id
 $function$
 execute: svc_system
@@ -10910,7 +10910,8 @@ AS $function$
          extract(epoch from h.duration)::float8 * 1000
     from svc.job_history h
    where (only_name is null or h.name = only_name) and (only_outcome is null or h.outcome = only_outcome)
-     and (least_ms is null or h.duration >= least_ms * interval '1 millisecond') and (before is null or h.entry < before)
+     and (least_ms is null or h.duration >= least_ms * interval '1 millisecond')
+     and h.entry < coalesce(before, 9223372036854775807)
    order by h.entry desc
    limit most
 $function$
@@ -14874,10 +14875,10 @@ declare
   removed integer;
 begin
   delete from svc_private.kept_answers k
-   where (k.user_id, k.key) in (
-     select e.user_id, e.key from svc_private.kept_answers e
+   where k.ctid = any (array(
+     select e.ctid from svc_private.kept_answers e
       where e.kept_at < now() - interval '1 day' limit sweep_answers.batch for update skip locked
-   );
+   ));
   get diagnostics removed = row_count;
   return removed;
 end
@@ -14942,10 +14943,10 @@ AS $function$
         where e.busy_until < now() - interval '1 day' for update skip locked)
   ), removed as (
     delete from svc.webhook_deliveries d
-     where d.id in (
+     where d.id = any (array(
        select e.id from svc.webhook_deliveries e
         where e.state in ('sent', 'dead') and e.ended_at < now() - age
-        limit most for update skip locked)
+        limit most for update skip locked))
     returning 1
   )
   select count(*) from removed
@@ -15012,10 +15013,10 @@ CREATE OR REPLACE FUNCTION svc_private.sweep_invitations(age interval, most inte
 AS $function$
   with removed as (
     delete from svc.organization_invitations d
-     where d.id in (
+     where d.id = any (array(
        select i.id from svc.organization_invitations i
         where i.created_at < now() - age and (i.state <> 'pending' or i.expires_at < now())
-        limit most)
+        limit most))
     returning 1
   )
   select count(*) from removed
@@ -15043,9 +15044,9 @@ CREATE OR REPLACE FUNCTION svc_private.sweep_job_history(age interval, batch int
 AS $function$
   with removed as (
     delete from svc.job_history h
-     where h.entry in (
+     where h.entry = any (array(
        select o.entry from svc.job_history o
-        where o.finished_at < now() - sweep_job_history.age order by o.entry limit sweep_job_history.batch for update skip locked)
+        where o.finished_at < now() - sweep_job_history.age order by o.entry limit sweep_job_history.batch for update skip locked))
     returning h.entry
   )
   select count(*)::integer from removed

@@ -16,7 +16,8 @@ as $$
          extract(epoch from h.duration)::float8 * 1000
     from svc.job_history h
    where (only_name is null or h.name = only_name) and (only_outcome is null or h.outcome = only_outcome)
-     and (least_ms is null or h.duration >= least_ms * interval '1 millisecond') and (before is null or h.entry < before)
+     and (least_ms is null or h.duration >= least_ms * interval '1 millisecond')
+     and h.entry < coalesce(before, 9223372036854775807)
    order by h.entry desc
    limit most
 $$;

@@ -7,8 +7,8 @@ stable
 set search_path = ''
 as $$
 declare
-  after_time constant timestamptz := split_part(after, '|', 1);
-  after_id constant uuid := nullif(split_part(after, '|', 2), '');
+  after_time constant timestamptz := coalesce(split_part(after, '|', 1), 'infinity');
+  after_id constant uuid := coalesce(nullif(split_part(after, '|', 2), ''), 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   ids uuid[];
   last text;
 begin
@@ -19,7 +19,7 @@ begin
       select r.id, r.created_at from svc.workflow_runs r
        where (wanted_status is null or r.status = wanted_status)
          and (wanted_name is null or r.name = wanted_name)
-         and (after is null or (r.created_at, r.id) < (after_time, after_id))
+         and (r.created_at, r.id) < (after_time, after_id)
        order by r.created_at desc, r.id desc limit most) p;
   return json_build_object(
     'items', (
