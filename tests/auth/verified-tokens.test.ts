@@ -1,5 +1,5 @@
 // If this file fails, the cache of verified JWTs keeps ended ones, loses valid ones, or grows without limit.
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { credentialIn } from "../../src/auth/sessions/authenticate.ts";
 import { VerifiedTokens } from "../../src/auth/sessions/verified-tokens.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
@@ -13,6 +13,9 @@ function remembering(...entries: [token: string, user: string, id: string][]): V
   for (const [token, user, id] of entries) verified.add(token, session(user, id), later);
   return verified;
 }
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 const known = (verified: VerifiedTokens) => ["a", "b", "c", "d"].filter((token) => verified.get(token)).join("");
 
 test("one session's tokens are forgotten without those of its user's other sessions", () => {
@@ -72,6 +75,17 @@ test("what is over is not found", () => {
   expect(known(verified)).toBe("");
   verified.add("b", session("ann", "1"), later);
   verified.end({ user: "ann", session: "1" });
+  expect(known(verified)).toBe("");
+});
+
+test.each([
+  ["set back while the machine's own time passes", { now: -600_000, runs: 61_000 }],
+  ["right, and the machine slept meanwhile", { now: 61_000, runs: 0 }],
+])("a token ends at its time where the clock was %s", (_, { now, runs }) => {
+  const verified = remembering(["a", "ann", "1"]);
+  const [clock, own] = [Date.now(), performance.now()];
+  vi.spyOn(Date, "now").mockReturnValue(clock + now);
+  vi.spyOn(performance, "now").mockReturnValue(own + runs);
   expect(known(verified)).toBe("");
 });
 

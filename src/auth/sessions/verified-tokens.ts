@@ -15,13 +15,19 @@ export interface Verified {
   expiresAt: number;
 }
 
+/** An entry ends by both clocks: that of the machine may be set back, the process's own stops while the machine sleeps. */
+interface Known extends Verified {
+  /** In milliseconds of `performance.now`. */
+  endsAt: number;
+}
+
 export class VerifiedTokens {
   readonly #size: number;
   /**
    * Keyed by the token itself. Hashed keys would cost a SHA-256 per request and protect nothing: this process's memory
    * also contains the signing key. Only tokens that we signed are added, so attackers cannot fill the map.
    */
-  readonly #byToken = new Map<string, Verified>();
+  readonly #byToken = new Map<string, Known>();
   readonly #byUser = new Map<string, Set<string>>();
   #endings = 0;
   #trustedUntil = Number.NEGATIVE_INFINITY;
@@ -65,7 +71,7 @@ export class VerifiedTokens {
   get(token: string): Session | undefined {
     const known = this.isTrusted ? this.#byToken.get(token) : undefined;
     if (!known) return undefined;
-    if (known.expiresAt > Date.now()) return known.session;
+    if (known.expiresAt > Date.now() && known.endsAt > performance.now()) return known.session;
     this.#drop(token, known);
     return undefined;
   }
@@ -76,7 +82,7 @@ export class VerifiedTokens {
     const first = this.#byToken.entries().next();
     // All tokens are known for five minutes, so the oldest entry expires first, roughly.
     if (this.#byToken.size >= this.#size && !first.done) this.#drop(...first.value);
-    this.#byToken.set(token, { session, expiresAt });
+    this.#byToken.set(token, { session, expiresAt, endsAt: performance.now() + expiresAt - Date.now() });
     const tokens = this.#byUser.get(session.user.id);
     if (tokens) tokens.add(token);
     else this.#byUser.set(session.user.id, new Set([token]));
@@ -110,7 +116,7 @@ export class VerifiedTokens {
     }
   }
 
-  #drop(token: string, { session }: Verified): void {
+  #drop(token: string, { session }: Known): void {
     this.#byToken.delete(token);
     const tokens = this.#byUser.get(session.user.id);
     tokens?.delete(token);
