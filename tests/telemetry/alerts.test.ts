@@ -116,3 +116,30 @@ test.skipIf(noPromtool)(`an alert of the database stays while the only process r
   const kept = { [`svc_jobs{${labels},state="dead"}`]: "3x10 stale" };
   await rehearse("SvcJobsDead", "warning", { 10: true, 14: true, 20: false }, kept);
 });
+
+test.skipIf(noPromtool)(
+  `deliveries that wait and are not sent are told before the first is dead${noPromtool}`,
+  async () => {
+    const pending = 'svc_webhook_deliveries{job="svc",instance="a",state="pending"}';
+    // A receiver that answers nothing: ten more a minute. From minute 61 on it takes all of them.
+    const series = { [pending]: "0+10x60 0x60" };
+    await rehearse("SvcWebhooksWaiting", "warning", { 20: false, 45: true, 65: false }, series);
+    // As many come as go: after an import, or by day.
+    await rehearse("SvcWebhooksWaiting", "warning", { 45: false, 100: false }, { [pending]: "0x20 5000-100x50 0x60" });
+    await rehearse("SvcWebhooksWaiting", "warning", { 45: false, 100: false }, { [pending]: "0 3 1 0 2 1 3 0 2x120" });
+    // More than are counted: whether they become fewer cannot be seen.
+    await rehearse("SvcWebhooksWaiting", "warning", { 30: false, 60: true }, { [pending]: "0x20 10000x60" });
+  },
+);
+
+test.skipIf(noPromtool)(
+  `limits that refuse many calls are told, and a single caller at a limit is not${noPromtool}`,
+  async () => {
+    const answers = 'svc_http_request_duration_seconds_count{job="svc",status="200",operation="tasks.list"}';
+    const refused = 'svc_http_errors_total{job="svc",code="RATE_LIMITED"}';
+    // One in a hundred until minute 30, then each second one: behind a proxy that is not trusted.
+    const series = { [answers]: "0+1000x90", [refused]: "0+10x30 300+500x60" };
+    await rehearse("SvcLimitsRefuse", "warning", { 25: false, 35: false, 60: true }, series);
+    await rehearse("SvcLimitsRefuse", "warning", { 60: false }, { [answers]: "0+2x90", [refused]: "0+1x90" });
+  },
+);
