@@ -8,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineApi } from "../../src/app/api.ts";
 import { loadConfig } from "../../src/config/load-config.ts";
+import { webhook } from "../../src/index.ts";
 import { dryRun } from "../../src/service/dry-run.ts";
+import { webhooksFile } from "../../src/webhooks/webhooks-sql.ts";
 import { crud, procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { fixture, svcHere } from "../support/cli.ts";
@@ -34,6 +36,7 @@ const busy = procedure.mutation
     if (input.fails) throw new Error("the printer is on fire");
     return { id: row?.id, at: new Date(0) };
   });
+const made = webhook({ name: "made", on: schema.notes, when: "insert", columns: ["id"], to: { procedure: sweep } });
 const limited = procedure.query.handler(async ({ context }) => {
   for (let n = 0; n < 3; n++) await context.rateLimit("dry", { calls: 1, per: "1 hour" });
   return "answered";
@@ -100,6 +103,14 @@ describe("a dry run", () => {
       messages: [{ invalidate: "notes.list" }],
       refused: [],
     });
+  });
+
+  test("tells the job of a procedure that a webhook runs for a changed row", async () => {
+    const { webhooks } = defineApi({ procedures: { busy: { sweep } }, webhooks: { made } })["~svc"];
+    await db.sql(`set role svc_owner; ${webhooksFile(webhooks)}; reset role`);
+    const { status, jobs } = await unchanged("notes.create", { title: "boat" });
+    expect([status, jobs]).toEqual([200, [{ name: "busy.sweep", due: expect.any(Date) }]]);
+    await db.sql(`set role svc_owner; ${webhooksFile([])}; reset role`);
   });
 
   test("counts for no limit of the application", async () => {
