@@ -8348,14 +8348,16 @@ begin
        where c.name = count_call.name and c.seconds = count_call.seconds and c.subject = count_call.subject);
   end if;
 
-  delete from svc_private.call_counts c
-   where c.ctid = any (array(
-     select old.ctid from svc_private.call_counts old
-      where old.ends_at < moment
-      order by old.ends_at
-      limit 2
-        for update skip locked
-   ));
+  if random() < 0.02 then
+    delete from svc_private.call_counts c
+     where c.ctid = any (array(
+       select old.ctid from svc_private.call_counts old
+        where old.ends_at < moment
+        order by old.ends_at
+        limit 100
+          for update skip locked
+     ));
+  end if;
   return 0;
 end
 $function$
