@@ -1,7 +1,7 @@
 /** The tables. */
 import { ownerRls } from "@svc/core";
 import { and, eq, sql } from "drizzle-orm";
-import { integer, pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
+import { index, integer, pgTable, primaryKey, text, timestamp } from "drizzle-orm/pg-core";
 
 const id = () => integer("id").primaryKey().generatedAlwaysAsIdentity();
 export const caller = sql`svc.current_user_id()`;
@@ -61,5 +61,5 @@ export const favorites = pgTable("favorites", { userId: userId(), articleId: art
 export const comments = pgTable(
   "comments",
   { id: id(), userId: userId(), articleId: articleId(), body: text("body").notNull(), ...times() },
-  (t) => ownerRls(t.userId, own),
+  (t) => [index("comments_article").on(t.articleId), ...ownerRls(t.userId, own)],
 );

@@ -23,7 +23,7 @@ grant select on public.posts to svc_anonymous, svc_authenticated;
 grant insert, delete on public.posts to svc_authenticated;
 grant update (title, body, updated_at) on public.posts to svc_authenticated;
 
-comment on policy select_anyone on public.posts is 'Everybody reads posts.';
+comment on policy select_anyone on public.posts is 'Everybody reads posts. lint:allow world_readable_table: they are public.';
 comment on policy insert_owner on public.posts is 'Users write posts as their own.';
 comment on policy update_owner on public.posts is 'Users change their own posts.';
 comment on policy delete_owner on public.posts is 'Users delete their own posts.';
