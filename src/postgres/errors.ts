@@ -273,9 +273,12 @@ export function isConnectionLoss(error: unknown): boolean {
   );
 }
 
-/** The connection is lost, and not because of the row that it carried: what has not been saved may run again on another one. */
+/**
+ * The connection is lost, and not because of the row that it carried, nor because the transaction took too long (25P04): what has
+ * not been saved may run again on another one.
+ */
 export const isBrokenOff = (error: unknown): boolean =>
-  isConnectionLoss(error) && !isRowTooLarge(error) && !(error instanceof SvcError);
+  isConnectionLoss(error) && !isRowTooLarge(error) && sqlState(error) !== "25P04" && !(error instanceof SvcError);
 
 const brokenSockets: ReadonlySet<string> = new Set(
   "ECONNRESET ECONNREFUSED ECONNABORTED EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ERR_STREAM_DESTROYED".split(" "),

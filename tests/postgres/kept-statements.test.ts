@@ -190,4 +190,17 @@ describe("a read", () => {
     }
     await db.sql("drop table opened; drop function end_if_older()");
   });
+
+  test("that is longer than transaction_timeout allows is not begun again, for as long once more", async () => {
+    await db.sql(
+      `create function take_long() returns int language plpgsql as $$ begin raise 'long' using errcode = '25P04'; end $$`,
+    );
+    let begun = 0;
+    const count = () => void begun++;
+    pool().on("acquire", count);
+    await expect(once("select take_long()")).rejects.toMatchObject({ code: "25P04" });
+    pool().off("acquire", count);
+    expect(begun).toBe(1);
+    await db.sql("drop function take_long()");
+  });
 });
