@@ -29,7 +29,8 @@ export function checkTables(text: string | undefined): void {
   if (gate && /(?<![\w'])"?_(system|gencow)_/i.test(text ?? "")) gate.refuseTable();
 }
 
-const setsSession = /^\s*set\s+(?!local\b|transaction\b|constraints\b)/i;
+/** Also behind comments. PostgreSQL refuses set_config() to svc_system (sql/grants.sql). */
+const setsSession = /^(?:\s|--.*\n|\/\*[\s\S]*?\*\/)*set\b(?!\s+(?:local|transaction|constraints)\b)/i;
 const staysSet =
   "unsafeDb: SET would stay on its connection, which other calls use afterwards. Use SET LOCAL in " +
   "unsafeDb.transaction(async (db) => …).";

@@ -79,6 +79,7 @@ test("unsafeDb leaves neither a transaction nor a setting on a connection, which
     "set statement_timeout = 1",
     " SET role svc_auth",
     "set session characteristics as transaction read only",
+    "/* of a report */ -- and a note\n set statement_timeout = 1",
   ]) {
     const refused = { cause: { message: expect.stringMatching(/SET LOCAL/) } };
     await expect(unsafeDb.execute(set)).rejects.toMatchObject(refused);
@@ -87,6 +88,7 @@ test("unsafeDb leaves neither a transaction nor a setting on a connection, which
   await unsafeDb.transaction(async (inner) => {
     await inner.execute("set transaction isolation level serializable");
     await inner.execute("set local statement_timeout = 123");
+    await inner.execute("set\n  local statement_timeout = 124");
   });
   for (let turn = 0; turn < 6; turn++) {
     expect((await unsafeDb.execute("show statement_timeout")).rows).toEqual([{ statement_timeout: "0" }]);
