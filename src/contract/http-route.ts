@@ -47,10 +47,11 @@ const members = ["status", "headers", "body"];
  * @throws Error for what is no result
  */
 export function complete(result: unknown): Required<Pick<RouteResult, "status" | "headers">> & RouteResult {
-  const other =
-    result instanceof Response ? "a Response" : typeof (result ?? {}) === "object" ? undefined : `a ${typeof result}`;
-  if (other)
-    throw new Error(`A route returned ${other}. Return an object with status, headers and body, as far as needed.`);
+  const of = Object(result ?? {});
+  if (of !== (result ?? of) || of instanceof Response || Symbol.iterator in of || Symbol.asyncIterator in of) {
+    const what = typeof result === "object" ? (of.constructor?.name ?? "stream") : typeof result;
+    throw new Error(`A route returned a ${what}. Return an object with status, headers and body, as far as needed.`);
+  }
   const unknown = Object.keys(result ?? {}).find((name) => !members.includes(name));
   if (unknown !== undefined) throw new Error(`A route returned "${unknown}". ${didYouMean(unknown, members)}`);
   const { status = 200, headers = {}, body } = Object(result ?? {}) as RouteResult;

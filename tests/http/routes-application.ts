@@ -67,6 +67,8 @@ export const bodies: Record<
   noJson: () => ({ body: { n: 1n } }),
   misspelt: () => ({ status: 302, header: { location: "/elsewhere" } }),
   bareText: () => "x" as never,
+  bareStream: () => new Blob(["x"]).stream() as never,
+  bareBytes: () => bytes as never,
   response: () => new Response("x", { headers: { "x-lost": "1" } }) as never,
   badHeader: () => ({ headers: { "x-bad": "a\r\nset-cookie: b" }, body: "x" }),
 };
@@ -180,6 +182,8 @@ export const unsendable = [
   ["noJson", "BigInt"],
   ["misspelt", 'A route returned \\"header\\". Did you mean \\"headers\\"?'],
   ["bareText", "A route returned a string. Return an object with status, headers and body"],
+  ["bareStream", "A route returned a ReadableStream. Return an object with status, headers and body"],
+  ["bareBytes", "A route returned a Uint8Array."],
   ["response", "A route returned a Response."],
   ["badHeader", "x-bad"],
   ["badCookie", "set-cookie"],
