@@ -245,9 +245,9 @@ export class CallContext implements Context, PlatformContext {
 
   /** Awaits the handler's scheduled jobs and sends its notifications. Called just before COMMIT. @param last as in `CallRealtime.flush` */
   static async tell(context: CallContext, last?: pg.QueryConfig): Promise<pg.QueryConfig | undefined> {
-    context[state].transaction.isElsewhere = undefined;
     await context[state].transaction.nested?.settle();
     await context[state].pendingWork?.settle();
+    context[state].transaction.isElsewhere = undefined;
     const { services, db, unsafeDb, realtime } = context[state];
     const rest = realtime ? await realtime.flush(last) : last;
     if (services.production) return rest;

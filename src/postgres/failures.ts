@@ -10,7 +10,7 @@ export const usedLate =
 
 export const usedElsewhere =
   "The context of one call was used in another call, which would act as the user of the first one. Use the context that the handler " +
-  "is given, and keep none. If a queue that calls share runs this, bind it: queue.add(AsyncLocalStorage.bind(work)).";
+  "is given, and keep none. If a queue or lock that calls share runs this, bind it: queue.add(AsyncLocalStorage.bind(work)).";
 
 export class Failures {
   /** Errors of later statements only follow from it. */

@@ -198,6 +198,8 @@ export class RequestTransaction {
 
   /** Rolls back the writes of `run` if it throws; the transaction continues. @param stays saves the round trip of RELEASE */
   savepoint<T>(run: () => Promise<T>, stays = false): Promise<T> {
+    const misuse = this.#misuse; // asked before it waits for its turn
+    if (misuse) return Promise.reject(new Error(misuse));
     this.nested ??= new NestedTransactions();
     return this.nested.run(run, (inside) => this.#savepoint(inside, stays));
   }
@@ -259,9 +261,7 @@ export class RequestTransaction {
     return placed;
   }
 
-  /**
-   * Rolls everything back, unless `commit` was called. Never throws: the error that caused the rollback matters more.
-   */
+  /** Rolls everything back, unless `commit` was called. Never throws: the error that caused the rollback matters more. */
   async rollback(): Promise<void> {
     const lease = await this.#end()?.catch(() => undefined);
     if (lease) await leave(lease, "rollback", this.#failures.first).catch(() => {});
