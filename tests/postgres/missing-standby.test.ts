@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import { examineWrites } from "../../src/cli/doctor-connections.ts";
 import { openCluster } from "../../src/cluster/open-cluster.ts";
 import { root } from "../support/global-setup.ts";
@@ -25,8 +25,12 @@ afterAll(async () => {
 
 test("svc doctor names the synchronous standby for which commits wait", async () => {
   expect(await examineWrites(pool)).toEqual([]);
+  await pool.query("checkpoint"); // the checkpointer reads settings for all, and not before it has flushed the files
   await change("set synchronous_standby_names = 'away'");
   let isOver = false;
+  onTestFinished(() => {
+    isOver = true;
+  });
   const writing = (async () => {
     while (!isOver) await pool.query("select pg_current_xact_id()"); // whose commits begin to wait when the server has read its settings
   })();
