@@ -64,10 +64,11 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
     worker.on("exit", () => serving.delete(worker));
     return worker;
   };
-  const isReady = (worker: Worker) =>
-    new Promise<boolean>((resolve) => {
-      worker.on("message", (message: unknown) => message === "ready" && resolve(true));
-      worker.on("exit", () => resolve(false));
+  /** Resolves to nothing when it is ready. */
+  const begin = (worker: Worker) =>
+    new Promise<NotStarted | undefined>((resolve) => {
+      worker.on("message", (message: unknown) => message === "ready" && resolve(undefined));
+      worker.on("exit", (_code, signal) => resolve({ pid: worker.process.pid, signal }));
     });
   /** Starts a process again whenever it has ended. */
   const keep = async (index: number, begun: Worker) => {
@@ -94,11 +95,12 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
     isStopping = true;
     for (const worker of running.values()) worker.process.kill("SIGTERM");
   };
-  const begun = await Promise.race([Promise.all(workers.map(isReady)), stopped.then((): boolean[] => [])]);
-  if (begun.includes(false)) {
+  const begun = await Promise.race([Promise.all(workers.map(begin)), stopped.then(() => [])]);
+  const failed = begun.find((one) => one !== undefined);
+  if (failed) {
     stop();
     await Promise.all(workers.map(ended));
-    throw new DefinitionError("A process could not start.", { hint: "What it printed above says why." });
+    throw notStarted(failed);
   }
   const kept = workers.map((worker, index) => keep(index, worker));
   if (begun.length > 0) ready(address);
@@ -106,6 +108,19 @@ export async function runProcesses({ count, words, first, env, changes, stopped,
   stop();
   await Promise.all(kept);
 }
+
+interface NotStarted {
+  pid: number | undefined;
+  /** What killed it. */
+  signal?: string;
+}
+
+const notStarted = ({ pid, signal }: NotStarted) =>
+  signal
+    ? new DefinitionError(`Process ${pid} was killed while it started (${signal}).`, {
+        hint: "The kernel kills processes when memory is used up: `dmesg` says so. Otherwise start the service again.",
+      })
+    : new DefinitionError("A process could not start.", { hint: "What it printed above says why." });
 
 /** @returns the exit code, or the signal. `once` of node:events would reject at an "error" before the end. */
 const ended = (worker: Worker) =>

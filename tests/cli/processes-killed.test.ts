@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { sharedVariable } from "../../src/server/shared-metrics.ts";
 import { fixture, svc } from "../support/cli.ts";
 import { database } from "../support/database.ts";
 import { twoProcesses } from "./two-processes.ts";
@@ -89,4 +90,14 @@ test("processes that refuse to serve end, and the command with them", async () =
   expect((await refused.ended).code).toBe(1);
   expect(refused.output()).toContain("Run `svc migrate` first.");
   expect(refused.output()).toContain("A process could not start.");
+});
+
+// What a process printed says nothing where the kernel has killed it, such as for its memory.
+test("a process that is killed while it starts is told with its signal", async () => {
+  const kill = `if(process.env.${sharedVariable})process.kill(process.pid,"SIGKILL")`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(kill)}`;
+  const killed = svc(db, fixture, ["start", "--processes", "2"], { NODE_OPTIONS });
+  expect((await killed.ended).code).toBe(1);
+  expect(killed.output()).toContain("was killed while it started (SIGKILL).");
+  expect(killed.output()).not.toContain("What it printed above says why.");
 });
