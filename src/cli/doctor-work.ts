@@ -69,6 +69,13 @@ export async function examineKept(pool: pg.Pool, historyDays: number | false): P
   ).rows;
   const [stored] = (await pool.query<{ days: number | null }>("select svc_private.overdue_messages() as days")).rows;
   const told: string[] = [];
+  const failing = await endpointsThatFail(pool);
+  if (failing) {
+    told.push(
+      `Deliveries of webhooks fail, and are tried again: ${failing}.\n` +
+        "  See svc webhooks list --state pending, and whether the receivers answer.",
+    );
+  }
   if (dead && dead.value > 0) {
     told.push(
       `Deliveries of webhooks have used up their attempts: ${about(String(dead.value))}.\n  See svc webhooks list --state dead.`,
@@ -87,4 +94,14 @@ export async function examineKept(pool: pg.Pool, historyDays: number | false): P
     );
   }
   return told.map((text) => ({ kind: "advice", text }));
+}
+
+/** A receiver that restarts takes a delivery at its second or third attempt, half a minute later. */
+async function endpointsThatFail(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<{ endpoint: string; number: string; error: string }>(
+    `select endpoint, count(*) as number, (array_agg(last_error order by created_at desc))[1] as error
+       from svc_private.list_deliveries('pending', null, null, 10000)
+      where attempts >= 3 and last_error is not null group by 1 order by 2 desc, 1 limit ${most}`,
+  );
+  return rows.map(({ endpoint, number, error }) => `${number} to ${endpoint} (${error})`).join(", ");
 }

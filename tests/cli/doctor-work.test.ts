@@ -40,6 +40,30 @@ test("names what jobs and runs need and the code does not have", async () => {
   expect(await examineWork(system, api)).toEqual([]);
 });
 
+test("names the endpoints whose deliveries fail, before they are dead", async () => {
+  const system = (await db.connect("system")) as never;
+  const pending = (endpoint: string, attempts: number, error: string | null) =>
+    db.sql(
+      `insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body, attempts, last_error)
+       values ('w', 'env', $1, '', '{}', $2, $3)`,
+      [endpoint, attempts, error],
+    );
+  await pending("WELL_HOOK", 1, null);
+  await pending("WELL_HOOK", 2, "answered 503"); // a receiver that restarts
+  expect(await examineKept(system, 30)).toEqual([]);
+  for (let number = 0; number < 3; number++) await pending("AWAY_HOOK", 3, "connect ECONNREFUSED 127.0.0.1:9");
+  await pending("SLOW_HOOK", 4, "no answer within 15 s");
+  expect(await examineKept(system, 30)).toEqual([
+    {
+      kind: "advice",
+      text:
+        "Deliveries of webhooks fail, and are tried again: 3 to AWAY_HOOK (connect ECONNREFUSED 127.0.0.1:9), 1 to SLOW_HOOK (no " +
+        "answer within 15 s).\n  See svc webhooks list --state pending, and whether the receivers answer.",
+    },
+  ]);
+  await db.sql("delete from svc.webhook_deliveries");
+});
+
 test("tells of dead deliveries, of months of the history and of messages of channels that the sweep could not remove", async () => {
   const system = (await db.connect("system")) as never;
   expect(await examineKept(system, 30)).toEqual([]);
