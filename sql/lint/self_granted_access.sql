@@ -11,10 +11,27 @@ select distinct on (w.oid)
               w.relation_name, a.attname) as remedy
   from svc_private.policy_rules p
   join svc_private.relations t on t.oid = p.relid and not t.is_platform
-  join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
-   and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> p.relid
-  join pg_catalog.pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-  join svc_private.policy_rules w on w.relid = d.refobjid and w.permissive
+  join lateral (
+    select d.refobjid as relid, d.refobjsubid as attnum, concat(p.using_text, ' ', p.check_text) as condition
+      from pg_catalog.pg_depend d
+     where d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
+       and d.refclassid = 'pg_catalog.pg_class'::regclass and d.refobjid <> p.relid
+     union all
+    -- The function that it calls, such as my_teams(), gives the teams. A restrictive policy with one takes access away.
+    select m.oid, c.attnum, f.code
+      from (
+        select q.oid, regexp_replace(svc_private.code_text(coalesce(pg_catalog.pg_get_function_sqlbody(q.oid), q.prosrc)),
+                                     '\s+', ' ', 'g') as code
+          from pg_catalog.pg_proc q where q.pronamespace <> all ('{svc,svc_hidden,svc_private,pg_catalog}'::regnamespace[])
+      ) f
+      join pg_catalog.pg_depend d on d.classid = 'pg_catalog.pg_policy'::regclass and d.objid = p.oid
+       and d.refclassid = 'pg_catalog.pg_proc'::regclass and d.refobjid = f.oid
+      join svc_private.relations m on strpos(f.code, m.relation) > 0 and m.oid <> p.relid and not m.is_platform
+      join pg_catalog.pg_attribute c on c.attrelid = m.oid and c.attnum > 0 and not c.attisdropped and strpos(f.code, c.attname) > 0
+     where p.permissive
+  ) as asked on true
+  join pg_catalog.pg_attribute a on a.attrelid = asked.relid and a.attnum = asked.attnum
+  join svc_private.policy_rules w on w.relid = asked.relid and w.permissive
  cross join unnest('{svc_anonymous,svc_authenticated}'::text[]) as role (name)
  cross join lateral svc_private.name_pattern(a.attname) as team
  cross join lateral svc_private.name_pattern(t.relation) as rows_of
@@ -23,7 +40,7 @@ select distinct on (w.oid)
                       when 'update' then has_column_privilege(role.name, w.relid, a.attnum, 'update')
                       when 'all' then has_column_privilege(role.name, w.relid, a.attnum, 'insert, update') end
    -- The column is what the sub-select gives, or it is compared with the row. The owner's own column is checked.
-   and concat(p.using_text, ' ', p.check_text) ~ format(
+   and asked.condition ~* format(
      'SELECT (DISTINCT )?([[:alnum:]_"]+\.)?%1$s\M[^,]* FROM |\.%1$s\)?(::text)? = \(?%2$s\.|\m%2$s\.[[:alnum:]_"]+\)?(::text)? = \(?([[:alnum:]_"]+\.)%1$s\M',
      team, rows_of)
    -- A unique value cannot be claimed twice, so it names a row and no team.

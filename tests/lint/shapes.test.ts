@@ -103,6 +103,21 @@ const shapes: [rule: string, plant: string, found: string[]][] = [
     ),
     ['lab.t."passwordHash"'],
   ],
+  ...(
+    [
+      [`user_id = ${me}`, ["own on lab.m"]], // everybody joins every team
+      [`user_id = ${me} and team = any (array(select lab.my_teams()))`, []],
+    ] as const
+  ).map(([check, found]): (typeof shapes)[number] => [
+    "self_granted_access",
+    `create table lab.m (id bigint primary key, team int, user_id text); alter table lab.m enable row level security;
+     grant select, insert on lab.m to svc_authenticated;
+     create function lab.my_teams() returns setof int language sql stable security definer set search_path = ''
+       as 'select team from lab.m where user_id = (select svc.current_user_id())';
+     create policy own on lab.m to svc_authenticated using (${check});
+     ${table("team int", "create policy p on lab.t for select to svc_authenticated using (team = any (array(select lab.my_teams())));")}`,
+    [...found],
+  ]),
   ["bypassing_role", "grant pg_read_server_files to svc_request", ["svc_request"]],
 ];
 
