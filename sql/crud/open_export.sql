@@ -1,6 +1,6 @@
 -- Opens the cursor svc_export over every row of a generated resource that the caller may see, as svc.find_rows() would
 -- list them: the same filters, search, order and columns, without pages. What a list would ignore in the filters is an
--- error here, for less conditions export more rows. Called with the caller's role inside a
+-- error here, because fewer conditions export more rows. Called with the caller's role inside a
 -- read-only transaction (src/transfer/export-rows.ts); svc.read_export() reads the cursor.
 --
 -- `list` is the resource's description from the code generator, {args} of the caller as in svc.find_rows(), and for CSV

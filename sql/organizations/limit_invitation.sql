@@ -1,8 +1,8 @@
 -- Refuses invitations to members, and too many of them: each sends a mail. An account sends 100 a day, and at most 5 of them to one
 -- address, so that no stranger alone uses up what an address gets: 50 a day from all organizations.
 --
--- They are counted as attempts (auth/take_attempt.sql), because rows go with their organization: who deletes it has sent the mails
--- nevertheless. After the insert, because the policies have allowed the row then: strangers to the organization learn nothing
+-- They are counted as attempts (auth/take_attempt.sql), because rows go with their organization: after its deletion the mails are
+-- sent all the same. After the insert, because the policies have allowed the row then: strangers to the organization learn nothing
 -- here. The system may invite without limits.
 
 create or replace function svc_private.limit_invitation()

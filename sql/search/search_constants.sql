@@ -1,4 +1,4 @@
--- The constants of BM25 of a searchable table: how soon further occurrences of a term stop to count (k1), and how much
+-- The constants of BM25 of a searchable table: how soon further occurrences of a term stop counting (k1), and how much
 -- the length of a row does (b). Called by svc_private.search_group() and svc_private.explain_match(). Why these
 -- defaults: docs/adr/0026-weights-that-hold-elsewhere.md.
 

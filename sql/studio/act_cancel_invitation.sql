@@ -1,4 +1,4 @@
--- As an operator cancels a pending invitation, with the line in svc.operator_acts. The line has no address.
+-- An operator's cancellation of a pending invitation, with its line in svc.operator_acts. The line has no address.
 
 create or replace function svc_private.act_cancel_invitation(invitation uuid)
 returns boolean

@@ -1,4 +1,4 @@
--- As an operator ends a run as cancelled, with its line in svc.operator_acts. Called by `svc workflows cancel` and Studio.
+-- An operator's cancellation of a run, with its line in svc.operator_acts. Called by `svc workflows cancel` and Studio.
 
 create or replace function svc_private.act_cancel_workflow(run_id uuid)
 returns text

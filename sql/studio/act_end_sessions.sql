@@ -1,4 +1,4 @@
--- As an operator signs a user out, on one device or on all, with the line in svc.operator_acts. The trigger of
+-- An operator's sign-out of a user, on one device or on all, with its line in svc.operator_acts. The trigger of
 -- auth.session ends JWTs and sockets of these sessions.
 
 create or replace function svc_private.act_end_sessions(of_user text, only_session text)

@@ -1,4 +1,4 @@
--- As an operator makes a member an owner, with the line in svc.operator_acts: for an organization whose owners cannot sign in any
+-- An operator's change of a member to an owner, with its line in svc.operator_acts: for an organization whose owners cannot sign in any
 -- more. Nobody else can do it then.
 
 create or replace function svc_private.act_make_owner(organization text, of_user text)

@@ -1,4 +1,4 @@
--- As an operator removes a member from an organization, with the line in svc.operator_acts. The trigger of the table cancels
+-- An operator's removal of a member from an organization, with its line in svc.operator_acts. The trigger of the table cancels
 -- the invitations of this person, and refuses to remove the last owner (sql/organizations/member_changed.sql).
 
 create or replace function svc_private.act_remove_member(organization text, of_user text)

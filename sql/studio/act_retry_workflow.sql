@@ -1,4 +1,4 @@
--- As an operator continues a run that failed or was cancelled, with its line in svc.operator_acts. Called by `svc workflows retry` and Studio.
+-- An operator's retry of a run that failed or was cancelled, with its line in svc.operator_acts. Called by `svc workflows retry` and Studio.
 
 create or replace function svc_private.act_retry_workflow(run_id uuid, from_step text)
 returns text

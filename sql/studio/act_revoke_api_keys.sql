@@ -1,4 +1,4 @@
--- As an operator revokes an API key by its id, or all of a user, with the line in svc.operator_acts. Called by
+-- An operator's revocation of an API key by its id, or of all keys of a user, with its line in svc.operator_acts. Called by
 -- `svc keys revoke` and Studio. The trigger of auth.api_key ends cached keys and sockets.
 
 create or replace function svc_private.act_revoke_api_keys(only_key text, of_user text)

@@ -1,4 +1,4 @@
--- As an operator says that a user's e-mail address is the user's own, with the line in svc.operator_acts.
+-- An operator's confirmation that an e-mail address is its user's own, with its line in svc.operator_acts.
 
 create or replace function svc_private.act_verify_email(of_user text)
 returns boolean
