@@ -84,7 +84,7 @@ function endedByServer(error: Error): string | undefined {
   ${limit} of the server, the database or the login is too low for it. \`select setdatabase, setrole::regrole, setconfig from pg_db_role_setting\` lists those of databases and logins.`;
   }
   if (!isConnectionLoss(error)) return undefined;
-  return `The connection to PostgreSQL was lost, or not opened in time: ${message}.
+  return `The connection to PostgreSQL was lost, or not opened in time: ${message.replace(/\.$/, "")}.
   The server is overloaded, restarts or cannot be reached: try again shortly.`;
 }
 
