@@ -24,21 +24,25 @@ export interface AiCall {
   transaction: RequestTransaction;
 }
 
-const calls = new AsyncLocalStorage<() => AiCall>();
+const calls = new AsyncLocalStorage<{ id: number; make: () => AiCall }>();
+let last = 0;
 
-/** Runs `work` as the given call. The call is only built when AI is used, since most calls do not use it. */
-export const withAiCall = <T>(call: () => AiCall, work: () => T): T => calls.run(call, work);
+/** A number for a call that begins. */
+export const nextCallId = (): number => ++last;
 
-/** Whether the code that runs belongs to another call. */
-export function isAnotherCall(call: (() => AiCall) | undefined): boolean {
+/** Runs `work` as the given call. The call is only made when AI is used, since most calls do not use it. */
+export const withAiCall = <T>(make: () => AiCall, work: () => T, id = nextCallId()): T => calls.run({ id, make }, work);
+
+/** Whether the code that runs belongs to another call than the one with this number. */
+export function isAnotherCall(id: number): boolean {
   const running = calls.getStore();
-  return running !== undefined && running !== call;
+  return running !== undefined && running.id !== id;
 }
 
 /** @throws Error outside of a handler */
 export function currentAiCall(): AiCall {
   const call = calls.getStore();
-  if (call) return call();
+  if (call) return call.make();
   throw new Error("The AI module was used outside of a handler: it needs the handler's user and credit limit.");
 }
 

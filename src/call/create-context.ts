@@ -1,7 +1,7 @@
 /** Builds the `context` of one call. Members are created on first access: most calls use one or two of them. */
 import type pg from "pg";
 import type { Logger } from "pino";
-import { type AiCall, isAnotherCall, withAiCall } from "../ai/call.ts";
+import { type AiCall, isAnotherCall, nextCallId, withAiCall } from "../ai/call.ts";
 import type { AiServices } from "../ai/services.ts";
 import type { Caller } from "../contract/caller.ts";
 import { type Context, type ContextAuth, inProduction, type PlatformContext } from "../contract/context.ts";
@@ -106,13 +106,13 @@ export class CallContext implements Context, PlatformContext {
     pendingWork?: PendingWork;
     usedSystem?: boolean;
     texts?: Set<string>;
-    call?: () => AiCall;
+    call: number;
   };
   /** Set while code of an anonymous definition has the context. */
   readonly [gate]?: AnonymousGate;
 
   constructor(services: ContextServices, caller: Caller, transaction: RequestTransaction, access: Access) {
-    this[state] = { services, caller, transaction, access };
+    this[state] = { services, caller, transaction, access, call: nextCallId() };
   }
 
   get db(): RequestDatabase {
@@ -227,8 +227,8 @@ export class CallContext implements Context, PlatformContext {
 
   /** Runs the handler so that the AI module, which is imported and not passed, knows its caller. */
   static within<T>(context: CallContext, work: () => T): T {
-    const { services, caller, transaction } = context[state];
-    const call = (): AiCall => ({
+    const { services, caller, transaction, call } = context[state];
+    const make = (): AiCall => ({
       services: services.ai,
       userId: caller.session?.user.id ?? null,
       storage: context.storage,
@@ -238,16 +238,15 @@ export class CallContext implements Context, PlatformContext {
       ),
       transaction,
     });
-    context[state].call = call;
-    transaction.isElsewhere = () => isAnotherCall(call);
-    return withAiCall(call, work);
+    transaction.owner = { call, isAnotherCall };
+    return withAiCall(make, work, call);
   }
 
   /** Awaits the handler's scheduled jobs and sends its notifications. Called just before COMMIT. @param last as in `CallRealtime.flush` */
   static async tell(context: CallContext, last?: pg.QueryConfig): Promise<pg.QueryConfig | undefined> {
     await context[state].transaction.nested?.settle();
     await context[state].pendingWork?.settle();
-    context[state].transaction.isElsewhere = undefined;
+    context[state].transaction.owner = undefined;
     const { services, db, unsafeDb, realtime } = context[state];
     const rest = realtime ? await realtime.flush(last) : last;
     if (services.production) return rest;

@@ -21,7 +21,7 @@ const callHasEnded = "its call has ended. Use the context that the handler is gi
  */
 export function contextAuth(
   { session, client }: Caller,
-  transaction: Pick<RequestTransaction, "isOver" | "isElsewhere">,
+  transaction: Pick<RequestTransaction, "isOver" | "owner">,
   access: Access,
   auth: (() => Promise<HandlerAuth>) | undefined,
   production: boolean,
@@ -40,7 +40,8 @@ export function contextAuth(
   };
   const acting = async (act: string) => {
     if (transaction.isOver) throw misuseError(`context.auth.${act}`, callHasEnded, production);
-    if (transaction.isElsewhere?.()) throw misuseError(`context.auth.${act}`, usedElsewhere, production);
+    if (transaction.owner?.isAnotherCall(transaction.owner.call))
+      throw misuseError(`context.auth.${act}`, usedElsewhere, production);
     if (access === "read") {
       throw new SvcError("QUERY_WROTE", `context.auth.${act} writes, and this call only reads.`, {
         hint: "Make it a mutation, or a route with another verb than GET.",

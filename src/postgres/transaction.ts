@@ -6,7 +6,7 @@
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
-import type { Access, Fallback, TransactionLimits } from "./access.ts";
+import type { Access, Fallback, Owner, TransactionLimits } from "./access.ts";
 import { acquire, type Lease, leave, leaveRead } from "./acquire.ts";
 import { isBrokenOff, noteStatement, sqlState } from "./errors.ts";
 import { Failures, usedElsewhere, usedLate } from "./failures.ts";
@@ -43,8 +43,8 @@ export class RequestTransaction {
   #underWay = 0;
   /** Whether `commit` or `rollback` has been called. */
   isOver = false;
-  /** Whether the code that runs belongs to another call; undefined where no code of the application runs. */
-  isElsewhere: (() => boolean) | undefined;
+  /** Undefined where no code of the application runs. Not a closure: it would keep the call's objects together (ADR 4). */
+  owner: Owner | undefined;
   #savepoints = 0;
   /** Nested ones, if the handler has begun some. */
   nested: NestedTransactions | undefined;
@@ -80,7 +80,7 @@ export class RequestTransaction {
   }
 
   get #misuse(): string | false | undefined {
-    return this.isOver ? usedLate : this.isElsewhere?.() && usedElsewhere;
+    return this.isOver ? usedLate : this.owner?.isAnotherCall(this.owner.call) && usedElsewhere;
   }
 
   async #send(config: HandlerStatement, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
