@@ -65,8 +65,8 @@ begin
     execute format('alter function svc_private.%I() owner to svc_owner', each.function);  -- an administrator may call this by hand
     execute format('revoke execute on function svc_private.%I() from public, svc_system', each.function);
     execute format('comment on function svc_private.%I() is %L', each.function,
-      'Trigger: notes what the webhook delivers of a changed row. '
-      'Definer: those who write rows have no rights on the deliveries; it returns nothing to them.');
+      'Trigger: notes what the webhook delivers of a changed row, or adds the job of its procedure. '
+      'Definer: those who write rows have no rights on deliveries and jobs; it returns nothing to them.');
     execute format('create trigger %I after %s on %s for each row when (%s) execute function svc_private.%I(%L)',
       each.trigger, each.operation, each.relation, svc_private.webhook_condition(each.declared, each.operation),
       each.function, each.declared);

@@ -3,8 +3,8 @@
  * its middleware or its workflow step.
  * Next hop: `create-ai.ts`.
  */
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { ContextStorage } from "../contract/storage.ts";
+import { nextCallId, runAsCall, runningCall } from "../kit/running-call.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { StoredFile } from "../storage/read-file.ts";
@@ -24,25 +24,13 @@ export interface AiCall {
   transaction: RequestTransaction;
 }
 
-const calls = new AsyncLocalStorage<{ id: number; make: () => AiCall }>();
-let last = 0;
-
-/** A number for a call that begins. */
-export const nextCallId = (): number => ++last;
-
 /** Runs `work` as the given call. The call is only made when AI is used, since most calls do not use it. */
-export const withAiCall = <T>(make: () => AiCall, work: () => T, id = nextCallId()): T => calls.run({ id, make }, work);
-
-/** Whether the code that runs belongs to another call than the one with this number. */
-export function isAnotherCall(id: number): boolean {
-  const running = calls.getStore();
-  return running !== undefined && running.id !== id;
-}
+export const withAiCall = <T>(make: () => AiCall, work: () => T, id = nextCallId()): T => runAsCall(id, make, work);
 
 /** @throws Error outside of a handler */
 export function currentAiCall(): AiCall {
-  const call = calls.getStore();
-  if (call) return call.make();
+  const make = runningCall() as (() => AiCall) | undefined;
+  if (make) return make();
   throw new Error("The AI module was used outside of a handler: it needs the handler's user and credit limit.");
 }
 

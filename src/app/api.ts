@@ -77,7 +77,7 @@ export function defineApi<const P extends ProcedureBag, const C extends ChannelB
   const crud = collectCrud(procedures.values());
   linkRelations(crud);
   const crons = collectCrons(bags.crons ?? {});
-  registerHandlers("cron", crons, procedures);
+  for (const { name, procedure } of crons) register(procedures, procedure, `cron "${name}"`);
   const imports = importWorkflow(crud.filter(({ transfer }) => transfer.import));
   const workflows = collectWorkflows(bags.workflows ?? {}, [ingestWorkflow, imports]);
   registerBuiltIn(procedures, workflowProcedures(workflows), bags.workflows !== undefined);
@@ -106,7 +106,7 @@ export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, plac
   }
   const crons = [...own, ...legacy];
   const procedures = new Map(api["~svc"].procedures);
-  registerHandlers("cron", crons, procedures);
+  for (const { name, procedure } of crons) register(procedures, procedure, `cron "${name}"`);
   return { "~svc": { ...api["~svc"], crons, procedures } };
 }
 
@@ -129,29 +129,20 @@ function registerBuiltIn(
   }
 }
 
-/** Registers the procedures of crons and of webhooks: jobs find them by name. */
-function registerHandlers(
-  what: "cron" | "webhook",
-  all: readonly { name: string; procedure: ProcedureDefinition }[],
-  procedures: Map<string, ProcedureDefinition>,
-): void {
-  for (const { name, procedure } of all) {
-    if (!procedure.name) {
-      throw new DefinitionError(`The procedure of the ${what} "${name}" has no name.`, {
-        hint: 'Register it under procedures, or call .name("module.operation") on it.',
-      });
-    }
-    const known = procedures.get(procedure.name);
-    if (known && known !== procedure) {
-      throw new DefinitionError(
-        `The ${what} "${name}" runs another "${procedure.name}" than the one under procedures.`,
-        {
-          hint: "Register the same procedure, or give one of the two another .name().",
-        },
-      );
-    }
-    procedures.set(procedure.name, procedure);
+/** Registers the procedure of a cron or a webhook: jobs find it by name. @param of such as `cron "nightly"` */
+function register(procedures: Map<string, ProcedureDefinition>, procedure: ProcedureDefinition, of: string): void {
+  if (!procedure.name) {
+    throw new DefinitionError(`The procedure of the ${of} has no name.`, {
+      hint: 'Register it under procedures, or call .name("module.operation") on it.',
+    });
   }
+  const known = procedures.get(procedure.name);
+  if (known && known !== procedure) {
+    throw new DefinitionError(`The ${of} runs another "${procedure.name}" than the one under procedures.`, {
+      hint: "Register the same procedure, or give one of the two another .name().",
+    });
+  }
+  procedures.set(procedure.name, procedure);
 }
 
 /** The definitions of webhooks, with the names of the procedures that receive. */
@@ -161,7 +152,7 @@ function registerReceivers(
 ): WebhookDefinition[] {
   return webhooks.map(({ webhook, procedure }) => {
     if (!procedure) return webhook;
-    registerHandlers("webhook", [{ name: webhook.name, procedure }], procedures);
+    register(procedures, procedure, `webhook "${webhook.name}"`);
     return { ...webhook, procedure: procedure.name };
   });
 }

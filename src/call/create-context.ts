@@ -1,7 +1,7 @@
 /** Builds the `context` of one call. Members are created on first access: most calls use one or two of them. */
 import type pg from "pg";
 import type { Logger } from "pino";
-import { type AiCall, isAnotherCall, nextCallId, withAiCall } from "../ai/call.ts";
+import { type AiCall, withAiCall } from "../ai/call.ts";
 import type { AiServices } from "../ai/services.ts";
 import type { Caller } from "../contract/caller.ts";
 import { type Context, type ContextAuth, inProduction, type PlatformContext } from "../contract/context.ts";
@@ -19,6 +19,7 @@ import type { ContextWorkflows } from "../contract/workflow-runs.ts";
 import { CallScheduler, type InternalNames } from "../jobs/context.ts";
 import { PendingWork } from "../jobs/pending-work.ts";
 import { misuseError } from "../kit/misuse-error.ts";
+import { isAnotherCall, nextCallId } from "../kit/running-call.ts";
 import type { Access, Fallback, TransactionLimits } from "../postgres/access.ts";
 import { type AnonymousGate, unsafeDb } from "../postgres/anonymous-gate.ts";
 import type { CreateRequestDatabase } from "../postgres/database.ts";
@@ -238,7 +239,7 @@ export class CallContext implements Context, PlatformContext {
       ),
       transaction,
     });
-    transaction.owner = { call, isAnotherCall };
+    transaction.call = call;
     return withAiCall(make, work, call);
   }
 
@@ -246,7 +247,7 @@ export class CallContext implements Context, PlatformContext {
   static async tell(context: CallContext, last?: pg.QueryConfig): Promise<pg.QueryConfig | undefined> {
     await context[state].transaction.nested?.settle();
     await context[state].pendingWork?.settle();
-    context[state].transaction.owner = undefined;
+    context[state].transaction.call = undefined;
     const { services, db, unsafeDb, realtime } = context[state];
     const rest = realtime ? await realtime.flush(last) : last;
     if (services.production) return rest;

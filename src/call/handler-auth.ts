@@ -7,6 +7,7 @@ import type { Caller } from "../contract/caller.ts";
 import type { ContextAuth } from "../contract/context.ts";
 import type { HandlerAuth } from "../contract/handler-auth.ts";
 import { misuseError } from "../kit/misuse-error.ts";
+import { isAnotherCall } from "../kit/running-call.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "../postgres/access.ts";
@@ -21,7 +22,7 @@ const callHasEnded = "its call has ended. Use the context that the handler is gi
  */
 export function contextAuth(
   { session, client }: Caller,
-  transaction: Pick<RequestTransaction, "isOver" | "owner">,
+  transaction: Pick<RequestTransaction, "isOver" | "call">,
   access: Access,
   auth: (() => Promise<HandlerAuth>) | undefined,
   production: boolean,
@@ -40,8 +41,7 @@ export function contextAuth(
   };
   const acting = async (act: string) => {
     if (transaction.isOver) throw misuseError(`context.auth.${act}`, callHasEnded, production);
-    if (transaction.owner?.isAnotherCall(transaction.owner.call))
-      throw misuseError(`context.auth.${act}`, usedElsewhere, production);
+    if (isAnotherCall(transaction.call)) throw misuseError(`context.auth.${act}`, usedElsewhere, production);
     if (access === "read") {
       throw new SvcError("QUERY_WROTE", `context.auth.${act} writes, and this call only reads.`, {
         hint: "Make it a mutation, or a route with another verb than GET.",

@@ -11,12 +11,6 @@ export function requireWrite(access: Access, act: string): void {
   throw new SvcError("QUERY_WROTE", undefined, { hint });
 }
 
-/** The call whose code may use a transaction, and how to find out whether the code that runs is of another one. */
-export interface Owner {
-  call: number;
-  isAnotherCall(call: number): boolean;
-}
-
 export interface TransactionLimits {
   /** In milliseconds. */
   statementTimeoutMs: number;

@@ -4,9 +4,10 @@
  * Next hop: `src/postgres/database.ts` puts Drizzle on top; `src/crud/statement.ts` is the way of generated CRUD.
  */
 import type pg from "pg";
+import { isAnotherCall } from "../kit/running-call.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { activeSpan } from "../telemetry/span.ts";
-import type { Access, Fallback, Owner, TransactionLimits } from "./access.ts";
+import type { Access, Fallback, TransactionLimits } from "./access.ts";
 import { acquire, type Lease, leave, leaveRead } from "./acquire.ts";
 import { isBrokenOff, noteStatement, sqlState } from "./errors.ts";
 import { Failures, usedElsewhere, usedLate } from "./failures.ts";
@@ -43,8 +44,8 @@ export class RequestTransaction {
   #underWay = 0;
   /** Whether `commit` or `rollback` has been called. */
   isOver = false;
-  /** Undefined where no code of the application runs. Not a closure: it would keep the call's objects together (ADR 4). */
-  owner: Owner | undefined;
+  /** The call whose code alone may use it; undefined where no code of the application runs. */
+  call: number | undefined;
   #savepoints = 0;
   /** Nested ones, if the handler has begun some. */
   nested: NestedTransactions | undefined;
@@ -80,7 +81,7 @@ export class RequestTransaction {
   }
 
   get #misuse(): string | false | undefined {
-    return this.isOver ? usedLate : this.owner?.isAnotherCall(this.owner.call) && usedElsewhere;
+    return this.isOver ? usedLate : isAnotherCall(this.call) && usedElsewhere;
   }
 
   async #send(config: HandlerStatement, values?: unknown[], isTried = false): Promise<pg.QueryResult> {
@@ -267,7 +268,6 @@ export class RequestTransaction {
     if (lease) await leave(lease, "rollback", this.#failures.first).catch(() => {});
   }
 
-  /** As `Failures.explain`. */
   explain(error: unknown): unknown {
     return this.#failures.explain(error);
   }

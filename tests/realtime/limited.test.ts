@@ -53,7 +53,7 @@ test("a visitor joins as many channels as the limit of the join allows, also whe
   expect(await counts()).toEqual([{ name: "lobby", subject: "address:", count: 2 }]);
 });
 
-test("a query that runs again for all visitors together counts for none of them, but where the author says for whom", async () => {
+test("a query that runs once for all visitors counts for nobody, unless the author names whose calls are counted", async () => {
   const ann = await app.signUp("ann");
   const visitor = await connect(null);
   await visitor.subscribe("limited.board");
