@@ -10,6 +10,7 @@ export const command = adminCommand({
     "allow-older": flag(
       "Apply although newer files have migrated this database: their functions are replaced by older ones.",
     ),
+    "allow-rewrites": flag("Rewrite tables although processes serve: calls that wait for such a table see it empty."),
     wait: number("Seconds to keep retrying while other sessions use the tables, and to wait for another migration.", {
       default: 300,
       least: 0,
@@ -34,6 +35,7 @@ export const command = adminCommand({
     const applied = await migrate({
       ...targetOf(config, cluster.urls.admin),
       again: args.again,
+      refuseRewrites: config.production && !args["allow-rewrites"],
       refuseNewer: config.production && !args["allow-older"],
       patienceMs: args.wait * 1000,
       report,

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import { isQueueCurrent } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
+import { MigrationError } from "./migration-error.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
 
 export type Scope = "platform" | "application";
@@ -55,6 +56,15 @@ export const checksum = (text: string) => createHash("sha256").update(text).dige
 /** Whether this text was applied, also by a version of svc that read it with the line ends of Windows. */
 export const isApplied = (recorded: string, text: string): boolean =>
   recorded === checksum(text) || recorded === checksum(text.replaceAll("\n", "\r\n"));
+
+/** @param migrations checksums of those applied, by `scope/name` @throws MigrationError when it was edited since */
+export function isNew(scope: Scope, file: MigrationFile, migrations: Map<string, string>): boolean {
+  const recorded = migrations.get(`${scope}/${file.path}`);
+  if (recorded === undefined || isApplied(recorded, file.text)) return recorded === undefined;
+  throw new MigrationError(`${scope}/migrations/${file.path} was edited after it had been applied.`, {
+    hint: "Restore its text and write a new migration for the change.",
+  });
+}
 
 export function scopes({ platform, application }: Folders): { scope: Scope; folder: string }[] {
   const own = { scope: "platform" as const, folder: platform };

@@ -17,8 +17,8 @@ import {
   checksum,
   compareLedger,
   type Folders,
-  isApplied,
   isCurrent,
+  isNew,
   type Ledger,
   noteApplied,
   readLedger,
@@ -31,6 +31,7 @@ import {
 import { besideApplied, MigrationError, migrationFailed } from "./migration-error.ts";
 import { type MigrationFile, readFolder, refuseTwins } from "./migration-files.ts";
 import { type Patience, withLocks } from "./migration-locks.ts";
+import { watchRewrites } from "./rewrites.ts";
 import { checkDeferred, refuseTransactionControl } from "./transaction-control.ts";
 
 export interface MigrateOptions extends Folders, Patience {
@@ -46,6 +47,8 @@ export interface MigrateOptions extends Folders, Patience {
    * Refuses a database that newer files have migrated: these files would replace newer functions with older ones. (Default: false)
    */
   refuseNewer?: boolean;
+  /** Refuses migrations of the application that rewrite a table with rows while processes serve. (Default: false) */
+  refuseRewrites?: boolean;
   /** Does nothing if the database has exactly the files of these checksums; manual changes are not looked for. */
   unless?: Checksums | undefined;
 }
@@ -201,7 +204,12 @@ class Migration {
     await this.#leaveFile();
     await this.#limitWaiting();
     if (scope === "platform" && limit === undefined) await this.#installQueue();
-    for (const file of fresh) await this.#apply(scope, "migrations", file, "owner");
+    const isWatched = this.#options.refuseRewrites && scope === "application";
+    const refuseRewrites = isWatched && (await watchRewrites(this.#client));
+    for (const file of fresh) {
+      await this.#apply(scope, "migrations", file, "owner");
+      if (refuseRewrites) await refuseRewrites(`migrations/${file.path}`);
+    }
     if (scope === "application" && fresh.length > 0) await checkDeferred(this.#client);
     const isMade = this.#options.again ? () => false : await generatedFunctions(this.#client, fresh);
     for (const file of candidates) {
@@ -282,12 +290,4 @@ function order(files: MigrationFile[]) {
     between: [...rest.filter((file) => !isPolicy(file)), ...rest.filter(isPolicy)],
     after: files.filter((file) => last.includes(file.path)),
   };
-}
-
-function isNew(scope: Scope, file: MigrationFile, ledger: Map<string, string>): boolean {
-  const recorded = ledger.get(`${scope}/${file.path}`);
-  if (recorded === undefined || isApplied(recorded, file.text)) return recorded === undefined;
-  throw new MigrationError(`${scope}/migrations/${file.path} was edited after it had been applied.`, {
-    hint: "Restore its text and write a new migration for the change.",
-  });
 }
