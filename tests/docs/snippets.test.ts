@@ -41,6 +41,7 @@ const applications = [
     "organizations",
     "personal-data",
     "presence",
+    "push-notifications",
     "query-your-data",
     "service-accounts",
     "shop",
