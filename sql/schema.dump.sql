@@ -14034,6 +14034,34 @@ $function$
 execute: svc_system
 comment: Sends an event to a run: accepted, ended, full or unknown. Definer: svc_system has no rights on the queue's tables.
 
+-- function svc_private.silence_copy(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.silence_copy()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  endpoints text;
+begin
+  for endpoints in
+    select distinct w.declared -> 'endpoints' ->> 'table' from svc_private.list_webhooks() w where w.declared ? 'endpoints'
+  loop
+    execute format('update %s set enabled = false where enabled', endpoints);
+  end loop;
+  delete from auth.session;
+  update svc_private.crons set paused_at = coalesce(paused_at, now());
+  update svc.workflow_runs
+     set status = 'cancelled', wait_marker = null, wake_at = null, error_detail = 'The database is a copy.',
+         finished_at = now(), updated_at = now()
+   where status in ('pending', 'running');
+  update svc.webhook_deliveries
+     set state = 'dead', ended_at = now(), last_error = 'The database is a copy.'
+   where state = 'pending';
+  delete from graphile_worker._private_jobs;
+end
+$function$
+comment: Ends what waits to be run or sent in a restored copy: sessions, jobs, runs, deliveries; pauses crons, switches endpoints off.
+
 -- function svc_private.slow_statements(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.slow_statements(most integer)
  RETURNS TABLE(calls bigint, total_ms double precision, mean_ms double precision, longest_ms double precision, rows_each double precision, hit_percent double precision, role text, statement text)

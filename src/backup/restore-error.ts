@@ -17,6 +17,8 @@ export function explain(error: unknown, { name, login }: { name: string; login: 
 
 function remedy(message: string, login: string): string {
   const name = pg.escapeIdentifier;
+  if (/silence_copy\(\) does not exist/.test(message))
+    return "The backup is of an older version of svc: restore it elsewhere without --as-copy, run svc migrate, and restore a backup of that. ";
   if (/lock timeout/.test(message)) return "Something holds a table: stop svc start and svc worker. ";
   const [, extension] = /permission denied to create extension "(.+)"/.exec(message) ?? [];
   if (extension) {

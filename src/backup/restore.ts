@@ -43,6 +43,10 @@ export interface RestoreOptions {
   force?: boolean;
   /** Ends all sessions. Otherwise sessions that ended after the backup would be valid again. (Default: false) */
   endSessions?: boolean;
+  /** Nothing that waits will be run or sent (sql/backup/silence_copy.sql). (Default: false) */
+  asCopy?: boolean;
+  /** Statements that run before the commit, as the administrator. (Default: none) */
+  sql?: string | undefined;
   binDir?: string | null;
   /** Called with a line per step. (Default: no output) */
   report?: (line: string) => void;
@@ -187,6 +191,8 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
       `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(clusterState.sequences)})`,
     );
     if (options.endSessions) await say("delete from auth.session");
+    if (options.asCopy) await say("select svc_private.silence_copy()");
+    if (options.sql !== undefined) await say(`${options.sql}\n`); // it may end with a comment
     await say(`\\echo ${marks.committing}\ncommit`);
     input.write(`\\echo ${marks.committed}\n`);
     // The rows are back: statistics that fail, for want of disk space, come with autovacuum.

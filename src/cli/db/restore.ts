@@ -2,22 +2,28 @@
  * `svc db restore`: restores a backup's database and files to where the application expects them.
  * Next hop: `src/backup/restore.ts`.
  */
+import { readFile } from "node:fs/promises";
 import { checkBackup } from "../../backup/check.ts";
 import { BackupError } from "../../backup/error.ts";
 import { restoreBackup } from "../../backup/restore.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { platformRoot, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
-import { flag, word } from "../options.ts";
+import { flag, text, word } from "../options.ts";
 import { conclude, during } from "../output.ts";
 
 export const command = defineCommand({
   args: {
     folder: word("The backup's folder."),
     force: flag("Replace a database that is not empty: all its rows are lost."),
+    "as-copy": flag(
+      "Restore a copy for tests: sessions end, crons are paused, and no job, workflow or webhook of the original runs again.",
+    ),
+    sql: text("A file of SQL that runs before the commit, as one that replaces names and addresses. (Default: none)"),
     "end-sessions": flag("Sign out all users. Otherwise sessions that ended after the backup are valid again."),
   },
   run: async (args) => {
+    const sql = args.sql === undefined ? undefined : await readSql(args.sql);
     const { manifest, problems } = await during("Reading the backup", () => checkBackup(args.folder));
     if (problems.length > 0) {
       throw new BackupError(`This backup is damaged: ${problems[0]}. Nothing was done.`, {
@@ -34,6 +40,8 @@ export const command = defineCommand({
         driver: createDriver(config.storage),
         force: args.force,
         endSessions: args["end-sessions"],
+        asCopy: args["as-copy"],
+        sql,
         binDir: cluster.binDir,
         report: say,
       });
@@ -44,3 +52,9 @@ export const command = defineCommand({
     });
   },
 });
+
+/** @throws BackupError before anything is done */
+const readSql = (path: string): Promise<string> =>
+  readFile(path, "utf8").catch((cause) => {
+    throw new BackupError(`--sql ${path} cannot be read: ${cause.message}. Nothing was done.`, { cause });
+  });

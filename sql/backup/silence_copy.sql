@@ -1,0 +1,37 @@
+-- Makes a restored database a copy that does nothing by itself: no mail, no webhook, no job of the original leaves it twice. Called by
+-- src/backup/restore.ts (svc db restore --as-copy), in the transaction that restores, so no worker ever sees what was waiting.
+--
+-- Endpoints are rows of the application, and are switched off: else each change in the copy would be told to customers. This comes
+-- first, and the queue last, because triggers on these tables may add jobs.
+
+create or replace function svc_private.silence_copy()
+returns void
+language plpgsql
+volatile
+set search_path = ''
+as $$
+declare
+  endpoints text;
+begin
+  for endpoints in
+    select distinct w.declared -> 'endpoints' ->> 'table' from svc_private.list_webhooks() w where w.declared ? 'endpoints'
+  loop
+    execute format('update %s set enabled = false where enabled', endpoints);
+  end loop;
+  delete from auth.session;
+  update svc_private.crons set paused_at = coalesce(paused_at, now());
+  update svc.workflow_runs
+     set status = 'cancelled', wait_marker = null, wake_at = null, error_detail = 'The database is a copy.',
+         finished_at = now(), updated_at = now()
+   where status in ('pending', 'running');
+  update svc.webhook_deliveries
+     set state = 'dead', ended_at = now(), last_error = 'The database is a copy.'
+   where state = 'pending';
+  delete from graphile_worker._private_jobs;
+end
+$$;
+
+revoke execute on function svc_private.silence_copy() from svc_system;
+
+comment on function svc_private.silence_copy() is
+  'Ends what waits to be run or sent in a restored copy: sessions, jobs, runs, deliveries; pauses crons, switches endpoints off.';
