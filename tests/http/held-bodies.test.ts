@@ -160,7 +160,11 @@ test("files of forms that never end fill the share of an address on disk, and ar
   const forms = join(folder, "forms");
   const onDisk = () =>
     (existsSync(forms) ? readdirSync(forms) : [])
-      .flatMap((own) => readdirSync(join(forms, own)).map((name) => statSync(join(forms, own, name)).size))
+      .flatMap((own) =>
+        readdirSync(join(forms, own)).map(
+          (name) => statSync(join(forms, own, name), { throwIfNoEntry: false })?.size ?? 0,
+        ),
+      )
       .reduce((sum, size) => sum + size, 0);
   const held = Array.from({ length: 40 }, () => begin("/api/mutation", multipart, "192.0.2.4"));
   for (const { sending } of held) sending.write(data("held.open") + file(0.4 * mebibyte));
