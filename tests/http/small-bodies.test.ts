@@ -1,0 +1,62 @@
+// If this file fails, a call whose body arrives in pieces gets other arguments, or one that never ends is waited for.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, expect, test, vi } from "vitest";
+import { procedure } from "../fixture/backend/index.ts";
+import { database } from "../support/database.ts";
+import { apiWith, service } from "../support/service.ts";
+
+// An interval ends slow bodies. A file that ran before in this process may have left a faked one.
+vi.useRealTimers();
+
+let calls = 0;
+const echo = procedure.mutation
+  .name("small.echo")
+  .allowAnonymous()
+  .handler(({ input }) => {
+    calls++;
+    return input;
+  });
+const limits = { bodyBytesPerSecond: 1024, bodyWindowMs: 300 };
+const svc = service(database(), apiWith({ procedures: { echo } }), { limits } as object);
+
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  calls = 0;
+});
+
+/** Begins a call with a known length: its answer closes the connection. */
+async function begin(length: number): Promise<Socket> {
+  const socket = connect(Number(new URL(svc.url).port), "127.0.0.1").setNoDelay();
+  sockets.push(socket);
+  await once(socket, "connect");
+  const lines = ["POST /api/mutation HTTP/1.1", "host: localhost", "content-type: application/json"];
+  socket.write(`${[...lines, `content-length: ${length}`, "connection: close"].join("\r\n")}\r\n\r\n`);
+  return socket;
+}
+
+test("a body that arrives byte by byte is the one that was sent", async () => {
+  const body = Buffer.from('{"name":"small.echo","args":"Grüße"}');
+  const socket = await begin(body.length);
+  for (const byte of body) {
+    socket.write(Buffer.of(byte));
+    await sleep(2);
+  }
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 .*\{"json":"Grüße"\}/s);
+});
+
+test("a body with a byte order mark is read without it", async () => {
+  const headers = { "content-type": "application/json" };
+  const body = '\ufeff{"name":"small.echo","args":1}';
+  expect((await svc.fetch("/api/mutation", { method: "POST", headers, body })).body).toEqual({ json: 1 });
+});
+
+test("a body of a known length that stalls is answered with 408, and its connection closed", async () => {
+  const socket = await begin(1000);
+  socket.write('{"name":"small.echo"');
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s);
+  expect(calls).toBe(0);
+});
