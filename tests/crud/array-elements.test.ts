@@ -1,5 +1,5 @@
 // If this file fails, an array inside an array of JSON is stored as something else, or a hook gets bytes as their base64.
-import { customType, json, jsonb, pgTable, serial } from "drizzle-orm/pg-core";
+import { customType, json, jsonb, pgTable, serial, varchar } from "drizzle-orm/pg-core";
 import { beforeAll, expect, test } from "vitest";
 import { crudFile } from "../../src/crud/crud-sql.ts";
 import { createCrudFactory, defineApi, openRls } from "../../src/index.ts";
@@ -16,6 +16,7 @@ const heaps = pgTable(
     plain: json("plain").array(),
     file: bytea("file"),
     files: bytea("files").array(),
+    codes: varchar("codes", { length: 3 }).array(),
   },
   () => openRls({ read: "anyone", write: "anyone" }),
 );
@@ -33,7 +34,7 @@ const crud = createCrudFactory(procedure)(heaps, {
 const db = database();
 beforeAll(() =>
   db.sql(`
-    create table heaps (id serial primary key, notes jsonb[], plain json[], file bytea, files bytea[]);
+    create table heaps (id serial primary key, notes jsonb[], plain json[], file bytea, files bytea[], codes varchar(3)[]);
     alter table heaps enable row level security;
     create policy all_anyone on heaps to svc_anonymous, svc_authenticated using (true);
     grant all on heaps, heaps_id_seq to svc_anonymous, svc_authenticated;
@@ -70,4 +71,10 @@ test("a hook gets bytes as handlers do, and what it returns is stored", async ()
   const changed = await mutate("update", { id, ...given });
   expect(seen.at(-1)).toEqual({ file: Buffer.of(0, 1, 2, 3), files: [Buffer.of(0, 1, 2, 3), null, Buffer.of()] });
   expect(changed).toMatchObject(given);
+});
+
+test("an element that does not fit its column is named", async () => {
+  const { status, body } = await svc.mutate(null, "heaps.create", { codes: ["abc", "abcd"] });
+  expect({ status, issues: body.issues }).toMatchObject({ status: 400, issues: [{ path: ["codes", 1] }] });
+  expect((await mutate("create", { codes: ["abc", "abc   "] })).codes).toEqual(["abc", "abc"]);
 });

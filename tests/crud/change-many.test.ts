@@ -157,6 +157,7 @@ describe("both", () => {
     ["an empty group", { title: "x", OR: [] }, ["filters", "OR"]],
     ["a bad condition on a related row", { shelves: { code: "x" } }, ["filters", "shelves", "code"]],
     ["an empty condition on a related row", { shelves: {} }, ["filters"]],
+    ["too many related rows", { AND: Array(21).fill({ shelves: { name: "left" } }) }, ["filters"]],
     ["too many patterns", { AND: patterns }, ["filters"]],
     ["groups nested too deeply", nested(6), ["filters", "AND", 0, "AND", 0, "AND", 0, "AND", 0, "AND", 0, "AND"]],
     ["a text that PostgreSQL cannot hold", { title: "x\0" }, ["filters"]],

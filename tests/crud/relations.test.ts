@@ -246,6 +246,10 @@ describe("without a session", () => {
 });
 
 describe("what is refused with 400", () => {
+  const ofPost = { author: true, editor: true, tags: { limit: 1 } };
+  const some = { limit: 1, include: ofPost };
+  /** Ten relations. */
+  const ofAuthor = { posts: some, edited: some, followers: { limit: 1 }, following: { limit: 1 } };
   // biome-ignore format: a table
   test.for<[object, (string | number)[], string]>([
     [{ include: { autor: true } }, ["include", "autor"], "author, editor, comments, tags"],
@@ -262,6 +266,7 @@ describe("what is refused with 400", () => {
     [{ include: { author: { include: { posts: { include: { author: { include: { posts: true } } } } } } } },
       ["include", "author", "include", "posts", "include", "author", "include"], "3 relations"],
     [{ include: { tags: { limit: 100, include: { posts: { limit: 100 } } } } }, ["include"], "10000"],
+    [{ include: { author: { include: ofAuthor }, editor: { include: ofAuthor } } }, ["include"], "20 relations"],
     [{ filters: { AND: Array(21).fill({ author: { handle: "x" } }) } }, ["filters"], "20 relations"],
     [{ include: { tags: { filters: { AND: Array(21).fill({ posts: { none: {} } }) } } } }, ["filters"], "20 relations"],
   ])("%j", async ([args, path, text]) => {

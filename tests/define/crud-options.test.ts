@@ -1,4 +1,5 @@
 // If this file fails, a mistake in the options of createCrud appears in production instead of at definition.
+import { sql } from "drizzle-orm";
 import {
   boolean,
   customType,
@@ -10,6 +11,7 @@ import {
   serial,
   text,
   timestamp,
+  uniqueIndex,
   vector,
 } from "drizzle-orm/pg-core";
 import { expect, test } from "vitest";
@@ -31,7 +33,15 @@ const things = pgTable(
   open,
 );
 
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 const slugs = pgTable("slugs", { id: serial("id").primaryKey(), slug: text("slug").notNull().unique() }, open);
+
+/** @param where a condition of the unique index; null: it holds for all rows */
+const indexed = (where: string | null) =>
+  pgTable("codes", { id: serial("id").primaryKey(), code: text("code").notNull() }, (t) => {
+    const index = uniqueIndex("codes_code").on(t.code);
+    return [where === null ? index : index.where(sql.raw(where)), ...open()];
+  });
 
 // Options from JavaScript, or from a mistake that types did not catch.
 const make = (options: object) => () => createCrud(things, options as never);
@@ -135,6 +145,12 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "Add one: .unique() for one column, or unique().on(t.orgId, t.slug) in the table's third argument.",
   ],
   [
+    "an upsert by a column that is unique among some rows",
+    () => createCrud(indexed("gone is null"), { upsertBy: ["code"] }),
+    'createCrud: upsertBy of "codes" names "code", but no unique constraint of the table has exactly these columns.',
+    "Add one: .unique() for one column, or unique().on(t.orgId, t.slug) in the table's third argument.",
+  ],
+  [
     "an upsert by a column that callers cannot write",
     make({ upsertBy: ["id"] }),
     'createCrud: upsertBy of "things" names "id", which callers cannot write.',
@@ -211,6 +227,15 @@ const mistakes: [what: string, define: () => unknown, message: string, hint?: st
     "Add what is missing to methods, or leave aggregate out.",
   ],
   [
+    "filters by a column of bytes",
+    () =>
+      createCrud(pgTable("t", { id: serial("id").primaryKey(), file: bytea("file") }, open), {
+        allowedFilters: ["file"],
+      }),
+    'createCrud: allowedFilters of "t" names "file", which cannot be compared.',
+    "Leave it out.",
+  ],
+  [
     "a team that the memberships do not know",
     () => memberRls({ through: things, team: pgTable("b", { team: integer("team_id") }).team, user: things.title }),
     'memberRls: things has no column "team_id".',
@@ -246,13 +271,16 @@ test.for(mistakes)("%s", ([, define, message, hint]) => {
   expect((thrown as DefinitionError).hint).toBe(hint);
 });
 
+test("an upsert may name the columns of a unique index of all rows", () => {
+  expect(createCrud(indexed(null), { upsertBy: ["code"] }).upsert).toBeDefined();
+});
+
 // Each list of such a table was answered with 400.
 test("an array of vectors is a definition error", () => {
   const table = pgTable("nested", { id: serial("id").primaryKey(), v: vector("v", { dimensions: 2 }).array() }, open);
   expect(() => createCrud(table)).toThrow(/"v" of "nested" has the type vector\(2\)\[\]/);
 });
 
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
 test.for([bytea("v"), timestamp("v")])("an array of arrays that would be stored wrong is a definition error", (v) => {
   const table = pgTable("nested", { id: serial("id").primaryKey(), v: v.array().array() }, open);
   expect(() => createCrud(table)).toThrow(/"v" of "nested" has the type \w+\[\]\[\]/);

@@ -164,6 +164,11 @@ describe("an export", () => {
     });
   });
 
+  // Without the search it would have all rows.
+  test("refuses a search where nothing is searched", async () => {
+    expect((await get("papers.csv?search=a")).body.issues).toMatchObject([{ path: ["search"] }]);
+  });
+
   // PostgreSQL cut the names of their prepared statements off, and then had two of one name.
   test("is that of its resource, however long the prefix is", async () => {
     await db.sql("insert into papers (title) values ('a')");
