@@ -228,6 +228,17 @@ describe("a long export", () => {
     expect(running.logged.join("")).toContain('"code":"REQUEST_TIMEOUT"');
   });
 
+  // Its end would look like the end of the rows.
+  test("is cut off when its connection to the database is lost", async () => {
+    await wide();
+    const { response } = await begin();
+    await db.sql(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'select svc.read_export%'",
+    );
+    await expect(response.toArray()).rejects.toThrow("aborted");
+    expect(await get("papers.csv")).toMatchObject({ status: 200 });
+  });
+
   test("leaves room for those of others", async () => {
     await wide();
     const first = await begin();

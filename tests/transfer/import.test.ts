@@ -47,15 +47,15 @@ const rows = (columns: string, user = ann) =>
   db.sql(`select ${columns} from entries where user_id = $1 order by id`, [user.id]);
 
 describe("an import", () => {
-  test("writes rows as create does, with defaults and the user's id", async () => {
-    const run = await imported('title,slug,size,isDone,tags\r\n"a, ""b""\r\nc",one,7,true,"[""x"",null]"\n,two,,,\n');
+  test("writes rows of a spreadsheet as create does, with defaults and the user's id", async () => {
+    const run = await imported('\ufefftitle,slug,size,isDone,tags\r\n"a,""b""\r\nc",o,7,TRUE,"[""x"",null]"\n,t,,,\n');
     expect(run).toMatchObject({
       status: "completed",
       result: { written: 2, refused: 0, refusedFile: null, complete: true },
     });
     expect(await rows("title, slug, size, is_done, tags")).toEqual([
-      { title: 'a, "b"\r\nc', slug: "one", size: 7, is_done: true, tags: ["x", null] },
-      { title: "untitled", slug: "two", size: null, is_done: false, tags: null },
+      { title: 'a,"b"\r\nc', slug: "o", size: 7, is_done: true, tags: ["x", null] },
+      { title: "untitled", slug: "t", size: null, is_done: false, tags: null },
     ]);
   });
 
