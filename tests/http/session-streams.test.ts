@@ -30,7 +30,12 @@ const text = get.path("/api/text").handler(async ({ context }) => {
   await sleep(300);
   return { body: "complete" };
 });
-const app = service(db, apiWith({ procedures, httpRoutes: { following, asWebStream, text } }));
+const late = get.path("/api/late").handler(async ({ context }) => {
+  await db.sql("delete from auth.session where user_id = $1", [context.auth.requireAuth().user.id]);
+  await sleep(300);
+  return { body: pieces(async () => 1) };
+});
+const app = service(db, apiWith({ procedures, httpRoutes: { following, asWebStream, text, late } }));
 
 const begin = async (path: string, user: User) => {
   const { body } = await fetch(`${app.url}${path}`, { headers: bearer(user) });
@@ -99,4 +104,9 @@ test("a change of the user's row cuts nothing, and an answer that is no stream i
   expect(await app.fetch("/api/text", { headers: bearer(bob) })).toMatchObject({ status: 200, body: "complete" });
   await db.sql("truncate auth.session");
   await expect(rest()).rejects.toThrow();
+});
+
+test("a stream that begins after its session has ended is cut", async () => {
+  const ann = await app.signUp("ann");
+  await expect(app.fetch("/api/late", { headers: bearer(ann) })).rejects.toThrow();
 });
