@@ -7,14 +7,18 @@ import { createPing } from "../../src/server/health.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, type User } from "../support/service.ts";
 
-const { query } = createSvcProcedureBuilders();
+const { query, mutation } = createSvcProcedureBuilders();
 const ping = query
   .name("test.ping")
   .allowAnonymous()
   .handler(() => 1);
+const pong = mutation
+  .name("test.pong")
+  .allowAnonymous()
+  .handler(() => 1);
 const limits = { requestsPerAddress: 40, requestsPerUser: 10, signInsPerAccount: 3 };
 const db = database();
-const running = service(db, apiWith({ procedures: { ping } }), { trustProxy: 1, limits } as object);
+const running = service(db, apiWith({ procedures: { ping, pong } }), { trustProxy: 1, limits } as object);
 
 /** Requests from a given address; the service trusts one proxy. */
 const from = (address: string, user: User | null = null) =>
@@ -45,6 +49,14 @@ describe("requests", () => {
     expect((await running.fetch("/healthz", { headers })).status).toBe(200);
     expect((await running.fetch("/api/realtime/ticket", { method: "POST", headers })).status).toBe(429);
     expect((await running.fetch("/nothing", { headers })).status).toBe(429);
+  });
+
+  test("that are sent together count for their address one by one", async () => {
+    const headers = { "content-type": "application/json", "x-forwarded-for": "192.0.2.3" };
+    const body = JSON.stringify({ calls: Array(20).fill({ name: "test.pong" }) });
+    const send = () => running.fetch("/api/batch", { method: "POST", headers, body });
+    for (let n = 0; n < 2; n++) expect((await send()).status).toBe(200);
+    expectRefused(await send());
   });
 
   test("of one user are counted together, wherever they come from", async () => {
