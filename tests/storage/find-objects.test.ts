@@ -1,4 +1,4 @@
-// If this file fails, one silently dead database connection blocks all stored files.
+// If this file fails, one silently dead database connection, or one file, blocks all stored files.
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -35,3 +35,27 @@ test.each(["again and again", "once"])(
     }
   },
 );
+
+test("a policy that fails for one file leaves the others of the same statement", async () => {
+  const [good, bad] = [randomUUID(), randomUUID()];
+  await db.sql(
+    `insert into svc.storage_objects (id, name, size, type, sha256, visibility)
+       select id, 'x', 1, 'text/plain', repeat('0', 64), 'public' from unnest($1::uuid[]) as id`,
+    [[good, bad]],
+  );
+  await db.sql(`create policy failing on svc.storage_objects as restrictive for select to svc_anonymous
+    using (case when id = '${bad}' then 1 / (length(name) - 1) = 0 else true end)`);
+  const pool = db.pool("system", 2);
+  const finder = new ObjectFinder(pool);
+  try {
+    const found = await Promise.allSettled([good, bad, randomUUID()].map((id) => finder.find(id, "anonymous")));
+    expect(found).toMatchObject([
+      { status: "fulfilled", value: { id: good } },
+      { status: "rejected" },
+      { status: "fulfilled", value: null },
+    ]);
+  } finally {
+    await db.sql("drop policy failing on svc.storage_objects");
+    await pool.end();
+  }
+});

@@ -93,6 +93,14 @@ describe("a grant", () => {
     expect((await get(`/api/storage/${mine}?grant=`)).status).toBe(404);
   });
 
+  test("is read as the caller that it was made for", () => {
+    const grants = new ReadGrants([secret]);
+    for (const issuer of ["anonymous", "system", "user anonymous", "user s.ü"] as const) {
+      const given = { issuer, disposition: "inline", expires: Math.floor(Date.now() / 1000) + 60 } as const;
+      expect(grants.verify(mine, grants.sign(mine, given))).toEqual(given);
+    }
+  });
+
   test("keeps working when a newer secret comes first, and never reaches the log", async () => {
     const given = {
       issuer: `user ${ann.id}`,
