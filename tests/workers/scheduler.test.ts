@@ -143,6 +143,13 @@ describe("ctx.scheduler", () => {
     expect((await app.mutate(ann, "jobs.runAt", { at })).status).toBe(500);
   });
 
+  test.for([-1, 315_360_000_001])("refuses runAfter(%d)", async (delay) => {
+    const args = { title: "at a wrong time" };
+    const { status, body } = await app.mutate(ann, "jobs.run", { name: "jobs.note", args, delay });
+    expect({ status, hint: body.hint }).toEqual({ status: 500, hint: expect.stringContaining(`got ${delay}`) });
+    expect(await queued(args.title)).toEqual([]);
+  });
+
   test("lets a job be cancelled by whoever scheduled it, and by nobody else", async () => {
     const { body } = await app.mutate(ann, "jobs.run", { name: "jobs.note", args: { title: "mine" }, delay: later });
     const { id } = body.json;
