@@ -34,7 +34,7 @@ const reserved = [
  * @example
  * export default defineApi({ procedures: { tasks: tasksCrud, openCount }, httpRoutes: { hello } });
  */
-export function defineApi<const P extends ProcedureBag, const C extends ChannelBag = Record<never, never>>(
+export function defineApi<const P extends object = ProcedureBag, const C extends ChannelBag = Record<never, never>>(
   bags: ApiBags<P, C>,
 ): Api<P, C> {
   if (kindOf(bags) !== "an object") {

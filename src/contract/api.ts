@@ -11,8 +11,9 @@ import type { Workflow, Workflows } from "./workflow.ts";
 /** Procedures by key, one level of nesting allowed. The keys name the procedures that have no `.name()`. */
 export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>;
 
-export interface ApiBags<P extends ProcedureBag, C extends ChannelBag = ChannelBag> {
-  procedures?: P;
+/** @typeParam P without a constraint: a wrong item is an error at its key, and the other procedures keep their types */
+export interface ApiBags<P extends object, C extends ChannelBag = ChannelBag> {
+  procedures?: P extends ProcedureBag ? P : ProcedureBag;
   channels?: C;
   httpRoutes?: Record<string, HttpRoute>;
   crons?: Record<string, Cron>;
@@ -29,7 +30,7 @@ export interface ApiBags<P extends ProcedureBag, C extends ChannelBag = ChannelB
 }
 
 /** An application's checked definitions. `types` and `channelTypes` exist only for the type system. */
-export interface Api<P extends ProcedureBag = ProcedureBag, C extends ChannelBag = ChannelBag> {
+export interface Api<P extends object = ProcedureBag, C extends ChannelBag = ChannelBag> {
   readonly "~svc": {
     readonly procedures: ReadonlyMap<string, ProcedureDefinition>;
     readonly routes: readonly RouteDefinition[];

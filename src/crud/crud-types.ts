@@ -133,7 +133,7 @@ interface CrudMany<Row> {
 }
 
 /** The result of `createCrud`. A type alias, because only aliases are assignable to a record of procedures. */
-export type CrudProcedures<T extends PgTable, O extends CrudOptions<T> = object> = Pick<
+export type CrudProcedures<T extends PgTable, O = object> = Pick<
   {
     list: Crud<
       `${PrefixOf<T, O>}.list`,
@@ -206,7 +206,12 @@ interface CrudHookCall {
   context: Context;
 }
 
-type Property<T extends PgTable> = keyof CrudRow<T> & string;
+/** The names of a table's columns. A conditional type, because the compiler's messages write it out. */
+export type Property<T extends PgTable> = Names<keyof CrudRow<T>>;
+type Names<K> = K extends string ? K : never;
+
+/** An argument from which `O` is inferred, also when it is wrong: with `O extends Options`, a mistake in one option would lose the others. */
+export type Checked<O, Options> = [O, keyof O] extends [Options, keyof Options] ? O : Options;
 
 export interface CrudOptions<T extends PgTable = PgTable> {
   /**

@@ -23,7 +23,7 @@ export type TableOf<Source> = Source extends PgTable
     : never;
 
 /** The result of `createCrud`: of a view, `list` and `get`. */
-export type ProceduresOf<Source, O extends CrudOptions<TableOf<Source>>> = Source extends PgTable
+export type ProceduresOf<Source, O> = Source extends PgTable
   ? CrudProcedures<TableOf<Source>, O>
   : CrudProcedures<TableOf<Source>, O extends { methods: object } ? O : O & { methods: readonly ["list", "get"] }>;
 

@@ -29,7 +29,7 @@ import { shapeOf } from "./crud-list.ts";
 import { checkCrudOptions, checkOptionKinds, describeTransfer, operationsOf } from "./crud-options.ts";
 import { describeRealtime } from "./crud-realtime.ts";
 import { argumentTypes, functionName } from "./crud-text.ts";
-import type { CrudOptions } from "./crud-types.ts";
+import type { Checked, CrudOptions } from "./crud-types.ts";
 import { optionsOfView, type ProceduresOf, sourceOf, type TableOf } from "./crud-views.ts";
 import { closedRelation } from "./related-arguments.ts";
 import { noAccessToAuth } from "./relations.ts";
@@ -68,9 +68,9 @@ export function createCrudFactory<S extends Schema>(_procedure: ProcedureBuilder
    *
    * @throws DefinitionError when the table has no usable `id` or no policy, or an option is invalid
    */
-  return function createCrud<T extends PgTable | PgView, const O extends CrudOptions<TableOf<T>> = object>(
+  return function createCrud<T extends PgTable | PgView, const O extends object = object>(
     source: T,
-    options?: O & CrudOptions<TableOf<T>>,
+    options?: Checked<O, CrudOptions<TableOf<T>>> & CrudOptions<TableOf<T>>,
   ): ProceduresOf<T, O> {
     const { table, view } = sourceOf(source);
     const asked = (options ?? {}) as CrudOptions;

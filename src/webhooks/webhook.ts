@@ -16,12 +16,12 @@ import {
 } from "../contract/webhook.ts";
 import { describeColumns } from "../crud/columns.ts";
 import { wireColumn } from "../crud/crud-text.ts";
+import type { Property } from "../crud/crud-types.ts";
 import { isSecretName } from "../jobs/job-arguments.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
 
-type Key<T extends PgTable> = keyof T["$inferSelect"] & string;
 type Literal = string | number | bigint | boolean | null;
 
 export interface WebhookOptions<T extends PgTable = PgTable, E extends PgTable = PgTable> {
@@ -32,9 +32,9 @@ export interface WebhookOptions<T extends PgTable = PgTable, E extends PgTable =
   /** One or several of `insert`, `update`, `delete`. */
   when: WebhookEvent | readonly WebhookEvent[];
   /** Values that the row must have. (Default: each row) */
-  filter?: { readonly [K in Key<T>]?: Extract<T["$inferSelect"][K], Literal> };
+  filter?: { readonly [K in Property<T>]?: Extract<T["$inferSelect"][K], Literal> };
   /** The columns that leave. An update of other columns alone is not told. */
-  columns: readonly Key<T>[];
+  columns: readonly Property<T>[];
   /**
    * The receivers. `env` names a variable whose name ends with HOOK and which holds the URL of one; its secret is in
    * `<env>_SECRET`. `endpoints` is a table with the columns `url`, `secret` and `enabled`, whose rows with the same `owner`
@@ -50,9 +50,9 @@ type InternalProcedure = Procedure<ProcedureTypes & { kind: "internal" }>;
 export interface EndpointsOptions<T extends PgTable, E extends PgTable> {
   endpoints: E;
   /** The column of both tables that says whose the row and the endpoint are; or one of each. */
-  owner: (Key<T> & Key<E>) | { row: Key<T>; endpoint: Key<E> };
+  owner: (Property<T> & Property<E>) | { row: Property<T>; endpoint: Property<E> };
   /** The column of `endpoints`, an array of texts, with the names of the webhooks that an endpoint gets. (Default: all) */
-  events?: Key<E>;
+  events?: Property<E>;
 }
 
 const table = z.custom<PgTable>((value) => is(value, PgTable), must("a table of the schema"));
