@@ -167,7 +167,7 @@ export class CallContext implements Context, PlatformContext {
 
   get realtime(): ContextRealtime {
     const own = this[state];
-    own.realtime ??= new CallRealtime(own.transaction, own.access, own.services);
+    own.realtime ??= new CallRealtime(own.transaction, own.access, own.services, own.call);
     return own.realtime;
   }
 
@@ -201,8 +201,8 @@ export class CallContext implements Context, PlatformContext {
   }
 
   get auth(): ContextAuth {
-    const { services, caller, transaction, access } = this[state];
-    return contextAuth(caller, transaction, access, services.auth, services.production);
+    const { services, caller, call, transaction, access } = this[state];
+    return contextAuth(caller, call, transaction, access, services.auth, services.production);
   }
 
   get [inProduction](): boolean {

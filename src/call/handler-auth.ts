@@ -11,29 +11,34 @@ import { isAnotherCall } from "../kit/running-call.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "../postgres/access.ts";
-import { usedElsewhere } from "../postgres/failures.ts";
+import { callHasEnded, usedElsewhere } from "../postgres/failures.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 
-const callHasEnded = "its call has ended. Use the context that the handler is given, and keep none.";
-
 /**
- * @param transaction of the call, which says when it has ended, and where its context is used
+ * @param call the number of the call, whose code alone may use it
+ * @param transaction of the call, which says when it has ended
  * @param auth undefined in a process without sign-in, such as a worker
  */
 export function contextAuth(
   { session, client }: Caller,
-  transaction: Pick<RequestTransaction, "isOver" | "call">,
+  call: number,
+  transaction: Pick<RequestTransaction, "isOver">,
   access: Access,
   auth: (() => Promise<HandlerAuth>) | undefined,
   production: boolean,
 ): ContextAuth {
-  const requireAuth = (): Session => {
-    if (!session) throw new SvcError("UNAUTHORIZED");
+  const getSession = (act = "getSession"): Session | null => {
+    if (isAnotherCall(call)) throw misuseError(`context.auth.${act}`, usedElsewhere, production);
     return session;
+  };
+  const requireAuth = (act = "requireAuth"): Session => {
+    const own = getSession(act);
+    if (!own) throw new SvcError("UNAUTHORIZED");
+    return own;
   };
   /** The session whose account an act changes. */
   const requireOwn = (act: string): Session => {
-    const own = requireAuth();
+    const own = requireAuth(act);
     if (!own.key) return own;
     throw new SvcError("FORBIDDEN", "An API key may not change the account.", {
       hint: `context.auth.${act} takes a call with the user's own session.`,
@@ -41,7 +46,7 @@ export function contextAuth(
   };
   const acting = async (act: string) => {
     if (transaction.isOver) throw misuseError(`context.auth.${act}`, callHasEnded, production);
-    if (isAnotherCall(transaction.call)) throw misuseError(`context.auth.${act}`, usedElsewhere, production);
+    getSession(act);
     if (access === "read") {
       throw new SvcError("QUERY_WROTE", `context.auth.${act} writes, and this call only reads.`, {
         hint: "Make it a mutation, or a route with another verb than GET.",
@@ -51,8 +56,8 @@ export function contextAuth(
     throw misuseError(`context.auth.${act}`, "a job has no request that it could sign anybody in for", production);
   };
   return {
-    getSession: () => session,
-    requireAuth,
+    getSession: () => getSession(),
+    requireAuth: () => requireAuth(),
     signUp: async (input) => {
       const { auth, client } = await acting("signUp");
       return auth.signUp(input, client);

@@ -8,6 +8,8 @@ export const usedLate =
   "ctx.db was used after its call had ended: await every statement before the handler returns; " +
   "in the body of a stream, read with ctx.read((db) => …).";
 
+export const callHasEnded = "its call has ended. Use the context that the handler is given, and keep none.";
+
 export const usedElsewhere =
   "The context of one call was used in another call, which would act as the user of the first one. Use the context that the handler " +
   "is given, and keep none. If a queue or lock that calls share runs this, bind it: queue.add(AsyncLocalStorage.bind(work)).";

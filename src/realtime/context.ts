@@ -9,8 +9,10 @@ import type { ContextRealtime } from "../contract/realtime.ts";
 import { misuseError } from "../kit/misuse-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { toParts } from "../kit/rich-values.ts";
+import { isAnotherCall } from "../kit/running-call.ts";
 import type { SvcError } from "../kit/svc-error.ts";
 import { type Access, requireWrite } from "../postgres/access.ts";
+import { callHasEnded, usedElsewhere } from "../postgres/failures.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { encodeMessage, topicOf } from "./channel-codec.ts";
 import { storedMessage, storeMessages } from "./channel-store.ts";
@@ -34,20 +36,23 @@ export class CallRealtime implements ContextRealtime {
   readonly #transaction: RequestTransaction;
   readonly #access: Access;
   readonly #queries: Queries;
+  readonly #call: number;
 
-  constructor(transaction: RequestTransaction, access: Access, queries: Queries) {
+  /** @param call the number of the call, whose code alone may send */
+  constructor(transaction: RequestTransaction, access: Access, queries: Queries, call: number) {
     this.#transaction = transaction;
     this.#access = access;
     this.#queries = queries;
+    this.#call = call;
   }
 
   invalidate(queryKey: string, args?: object): void {
-    this.#say({ invalidate: this.#keyOf("invalidate", queryKey, args) });
+    this.#say("invalidate", { invalidate: this.#keyOf("invalidate", queryKey, args) });
   }
 
   refresh(queryKey: string, args?: object): void {
     const key = this.#keyOf("refresh", queryKey, args);
-    this.#say(this.#queries.isPublicQuery(nameOf(key)) ? { refresh: key } : { invalidate: key });
+    this.#say("refresh", this.#queries.isPublicQuery(nameOf(key)) ? { refresh: key } : { invalidate: key });
   }
 
   emit(queryKey: string, data: unknown): void {
@@ -61,7 +66,7 @@ export class CallRealtime implements ContextRealtime {
     }
     const { json, meta } = toParts("What is emitted", data, "Store it, and emit its id.");
     // Values that JSON does not have are encoded as in answers: watchers get a Date as a Date.
-    this.#say(meta.length > 0 ? { emit: key, result: { json, meta } } : { emit: key, data: json });
+    this.#say("emit", meta.length > 0 ? { emit: key, result: { json, meta } } : { emit: key, data: json });
   }
 
   send(channel: Channel, input: unknown, event: string, data: unknown): void {
@@ -75,15 +80,19 @@ export class CallRealtime implements ContextRealtime {
     }
     const { topic } = topicOf(definition, input);
     const body = encodeMessage(schema, data);
-    if (definition.durable) this.#say(storedMessage(definition, topic, event, body), this.#transaction.stored);
-    else this.#say({ channel: { topic, event, body } });
+    if (definition.durable) this.#say("send", storedMessage(definition, topic, event, body), this.#transaction.stored);
+    else this.#say("send", { channel: { topic, event, body } });
   }
 
   clear(channel: Channel, input: unknown): void {
     const definition = this.#definitionOf("clear", channel);
     const { name, durable } = definition;
     if (!durable) throw this.#misuse("clear", `The channel "${name}" is not durable: nothing of it is stored.`);
-    this.#say({ name, topic: topicOf(definition, input).topic, clear: true, ...durable }, this.#transaction.stored);
+    this.#say(
+      "clear",
+      { name, topic: topicOf(definition, input).topic, clear: true, ...durable },
+      this.#transaction.stored,
+    );
   }
 
   /**
@@ -130,7 +139,9 @@ export class CallRealtime implements ContextRealtime {
     return misuseError(`ctx.realtime.${call}`, text, this.#queries.production);
   }
 
-  #say(message: object, all = this.#transaction.messages): void {
+  #say(call: string, message: object, all = this.#transaction.messages): void {
+    if (this.#transaction.isOver) throw this.#misuse(call, callHasEnded);
+    if (isAnotherCall(this.#call)) throw this.#misuse(call, usedElsewhere);
     requireWrite(this.#access, "notify subscribers");
     all.push(JSON.stringify(message));
   }

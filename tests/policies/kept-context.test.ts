@@ -40,7 +40,10 @@ const uses: Record<string, () => Promise<unknown>> = {
   "context.storage": () => kept.context.storage.storeBuffer(new Uint8Array(1), "a", "text/plain"),
   "context.scheduler": () => kept.context.scheduler.runAfter(0, "kept.job"),
   "context.rateLimit": () => kept.context.rateLimit("kept", { calls: 1, per: "1 hour" }),
+  "context.realtime": async () => kept.context.realtime.invalidate("notes.list"),
   "context.auth": () => kept.context.auth.setPassword("another password"),
+  "context.auth.getSession": async () => kept.context.auth.getSession(),
+  "context.auth.requireAuth": async () => kept.context.auth.requireAuth(),
 };
 const use = procedure.mutation
   .name("kept.use")
@@ -95,6 +98,11 @@ test.for(
   resolve();
   expect((await first).status).toBe(200);
   expect((await app.post("/api/auth/sign-in", { email: ann.email, password: "correct horse" })).status).toBe(200);
+});
+
+test("realtime refuses where nobody would send the message: after the end of its call", async () => {
+  await app.mutate(ann, "kept.keep");
+  expect(() => kept.context.realtime.invalidate("notes.list")).toThrow();
 });
 
 test("a stream of the call still reads after its end, as its caller", async () => {
