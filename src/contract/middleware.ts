@@ -7,6 +7,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isJson } from "../kit/media-type.ts";
+import { runSchema } from "../kit/run-schema.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 import type { Layer } from "./compose.ts";
 import type { Context } from "./context.ts";
@@ -97,7 +98,7 @@ export async function validate(
   value: unknown,
 ): Promise<{ value: unknown; issues?: undefined } | { issues: Issue[] }> {
   // Await only promises: nearly all schemas are synchronous and need no microtask.
-  const run = schema["~standard"].validate(value);
+  const run = runSchema(schema, value);
   return readResult(run instanceof Promise ? await run : run);
 }
 

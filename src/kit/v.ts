@@ -6,6 +6,7 @@
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Direction, type JsonSchema, jsonSchemaOf, relocate, segment, takesNothing } from "./json-schema.ts";
+import { runSchema } from "./run-schema.ts";
 
 type Schema = StandardSchemaV1<unknown, unknown>;
 /** A validator per key. */
@@ -103,7 +104,7 @@ function checkParts<Output>(
       // Not `push(...)`: spreading a hundred thousand issues of another vendor would overflow the stack.
       else for (const i of result.issues) issues.push({ message: i.message, path: [key, ...(i.path ?? [])] });
     };
-    const result = schema["~standard"].validate(value);
+    const result = runSchema(schema, value);
     if (result instanceof Promise) pending.push(result.then(settle));
     else settle(result);
   }
@@ -173,7 +174,7 @@ function array<Item extends Schema>(item: Item): Validator<Out<Item>[], In<Item>
 function optional<Of extends Schema>(inner: Of): Validator<Out<Of> | undefined, In<Of> | undefined> {
   requireSchema(inner, "v.optional");
   return make(
-    (value) => (value === undefined ? { value } : (inner["~standard"].validate(value) as Result<Out<Of> | undefined>)),
+    (value) => (value === undefined ? { value } : (runSchema(inner, value) as Result<Out<Of> | undefined>)),
     (direction) => describeInner(inner, direction, ""),
   );
 }
