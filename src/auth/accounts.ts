@@ -10,6 +10,7 @@ import type { Library } from "./library-types.ts";
 import type { Attempts } from "./passwords/attempts.ts";
 import { type Passwords, refused } from "./passwords/passwords.ts";
 import { checked, passwordRules } from "./passwords/rules.ts";
+import { presentSession } from "./sessions/present-session.ts";
 import type { VerifiedTokens } from "./sessions/verified-tokens.ts";
 
 export interface AccountsOptions {
@@ -106,22 +107,12 @@ export class Accounts {
     verified.forget(userId);
   }
 
-  /**
-   * Reads the session from the database. A JWT outlives its session by minutes, which is too long for these actions.
-   */
   async #present({ id, user: { id: userId } }: Session) {
-    const { adapter, internalAdapter } = this.#options.library.context;
-    const where = [
-      { field: "id", value: id },
-      { field: "userId", value: userId },
-    ];
-    const row = await adapter.findOne<{ createdAt: Date; expiresAt: Date; impersonatedBy?: string | null }>({
-      model: "session",
-      where,
-    });
-    const user = row && row.expiresAt.getTime() > Date.now() ? await internalAdapter.findUserById(userId) : null;
-    if (!row || !user) throw new SvcError("UNAUTHORIZED", "The session has ended. Sign in again.");
-    return { user, createdAt: row.createdAt, impersonatedBy: row.impersonatedBy };
+    const { library } = this.#options;
+    const { createdAt, impersonatedBy } = await presentSession(library, { id, userId });
+    const user = await library.context.internalAdapter.findUserById(userId);
+    if (!user) throw new SvcError("UNAUTHORIZED", "The session has ended. Sign in again.");
+    return { user, createdAt, impersonatedBy };
   }
 }
 

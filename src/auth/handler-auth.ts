@@ -16,6 +16,7 @@ import { refused } from "./passwords/passwords.ts";
 import { checked, email as emailRule, nameRule, passwordRules, text } from "./passwords/rules.ts";
 import { secondFactorRequired } from "./passwords/second-factor.ts";
 import { type AuthParts, requirePasswords, tokenAnswer } from "./routes/endpoint.ts";
+import { presentSession, requireOwner } from "./sessions/present-session.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
 export function handlerAuth(parts: AuthParts, fields: AdditionalFields): HandlerAuth {
@@ -24,9 +25,14 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
   const changesRule = rowRule(fields);
   const { newPassword } = passwordRules(library);
 
-  const update = async ({ user }: Session, changes: Record<string, unknown>) => {
+  const update = async ({ id, user }: Session, changes: Record<string, unknown>) => {
     const updated = await library
-      .transaction(() => internalAdapter.updateUser(user.id, changes))
+      .transaction(async () => {
+        const row = await internalAdapter.updateUser(user.id, changes);
+        // The update may have waited for a new password, which ends sessions.
+        await presentSession(library, { id, userId: user.id });
+        return row;
+      })
       .catch((cause) => {
         if (sqlState(cause) !== uniqueViolation) throw cause;
         throw "email" in changes ? new SvcError("EMAIL_TAKEN") : new SvcError("CONFLICT", undefined, { cause });
@@ -58,6 +64,7 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
     async changeEmail(session, input, client) {
       const email = await checked(emailRule, input);
       if (email === session.user.email) return;
+      await requireOwner(library, session);
       // A taken address counts, too: the answer tells that it has an account. Its mails are counted with the mail.
       await as(client, (about) => attempts.mail([], about));
       if (await internalAdapter.findUserByEmail(email)) throw new SvcError("EMAIL_TAKEN");
@@ -68,6 +75,7 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
         inEndpoint(library, "/change-password", about, async () => {
           requirePasswords(credentials.enabled);
           const password = await checked(newPassword, input);
+          await requireOwner(library, session);
           const old = await passwords.hashOf(session.user.id);
           const hash = await passwords.hashQueue.run(() => passwords.hash(password));
           if (await passwords.replace(session.user.id, { old, hash, keep: session.id })) return;

@@ -8,6 +8,7 @@ import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { refusalIn } from "../../postgres/errors.ts";
 import type { Library } from "../library-types.ts";
+import { presentSession } from "../sessions/present-session.ts";
 import type { VerifiedTokens } from "../sessions/verified-tokens.ts";
 import type { Attempts } from "./attempts.ts";
 import type { HashQueue } from "./hash-queue.ts";
@@ -18,7 +19,7 @@ export interface Replacement {
   old: string | null;
   /** The new one. */
   hash: string;
-  /** Id of the one session to keep. (Default: none) */
+  /** Id of the one session to keep, that of the caller: nothing is replaced when it has ended. (Default: none) */
   keep?: string;
   /** The address that this also verifies. (Default: none) */
   proves?: string;
@@ -91,7 +92,7 @@ export class Passwords {
    * Replaces a password and ends the affected sessions in one transaction, or changes nothing.
    *
    * @returns false when the old password is no longer the current one, or the address that it proves
-   * @throws SvcError FORBIDDEN when a hook of the application refuses
+   * @throws SvcError FORBIDDEN when a hook of the application refuses; UNAUTHORIZED when the session to keep has ended
    */
   async replace(userId: string, { old, hash, keep, proves }: Replacement): Promise<boolean> {
     const { internalAdapter } = this.#library.context;
@@ -104,6 +105,7 @@ export class Passwords {
           ...(proves !== undefined && { emailVerified: true }),
         });
         if (!user) throw refused();
+        if (keep !== undefined) await presentSession(this.#library, { id: keep, userId });
         if (proves !== undefined && user.email !== proves) throw new Overtaken();
         if ((await this.hashOf(userId)) !== old) throw new Overtaken();
         if (old !== null) await this.#updatePassword(userId, hash);
