@@ -5,9 +5,13 @@
 import { piecesOf, wordsOf } from "../text/words.ts";
 
 export function acronymsOf(claim: string): { acronym: string; words: string[] }[] {
+  const before: string[] = [];
+  let read = 0;
   return [...claim.matchAll(/\(([\p{L}\p{N}-]{2,8})\)/gu)].flatMap(({ 1: acronym = "", index }) => {
+    // Each word is read once: a claim may consist of acronyms. No word continues across a bracket.
+    before.push(...piecesOf(wordsOf(claim.slice(read, index))));
+    read = index;
     const letters = acronym.toLowerCase().replaceAll(/\P{L}|s$/gu, "");
-    const before = piecesOf(wordsOf(claim.slice(0, index)));
     for (let length = letters.length + 2; length >= Math.max(1, letters.length - 2); length -= 1) {
       const words = before.slice(-length);
       if (words.length === length && words[0]?.[0] === letters[0]) return [{ acronym, words }];

@@ -3,6 +3,7 @@
  * decide.
  * Next hop: `answer.ts` for the rules and the citations.
  */
+import { setImmediate } from "node:timers/promises";
 import type { Logger } from "pino";
 import { z } from "zod";
 import type {
@@ -42,7 +43,15 @@ export async function groundClaims(
   { judge, timeoutMs = 5_000, log }: Judging,
 ): Promise<GroundedClaim[]> {
   const byRules = (at: number) => groundClaim(claims[at] as ClaimInput, found[at] ?? [], choices);
-  if (!judge) return claims.map((_, at) => byRules(at));
+  if (!judge) {
+    const answers: GroundedClaim[] = [];
+    // Long claims occupy the process: other calls get their turn between them.
+    for (const at of claims.keys()) {
+      answers.push(byRules(at));
+      await setImmediate();
+    }
+    return answers;
+  }
 
   const signal = AbortSignal.timeout(timeoutMs); // for all claims of the call
   const answers: GroundedClaim[] = [];

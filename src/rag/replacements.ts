@@ -11,15 +11,16 @@ import { haveSameDirection } from "./opposites.ts";
 export function replacesWord(claim: string, sentence: string): boolean {
   const [ours, theirs] = [wordsOf(claim), wordsOf(sentence)];
   const has = formsAmong(theirs);
+  const known = new Set(ours);
+  const others = [...theirs.entries()].filter(([, word]) => !isCommon(word) && !known.has(word));
   return ours.some((word, at) => {
     if (isCommon(word) || isUnspaced(word)) return false;
     const [before, after] = [ours[at - 1], ours[at + 1]];
-    const isReplaced = theirs.some((other, place) => {
+    const isReplaced = others.some(([place, other]) => {
       const isBefore = before !== undefined && theirs[place - 1] === before;
       const isAfter = after !== undefined && theirs[place + 1] === after;
       const isEnd = isBefore && after === undefined && at > 1 && theirs[place - 2] === ours[at - 2];
-      if (!(isBefore && isAfter) && !isEnd) return false;
-      return !isCommon(other) && !ours.includes(other) && !haveSameDirection(word, other);
+      return ((isBefore && isAfter) || isEnd) && !haveSameDirection(word, other);
     });
     return isReplaced && has(word) === 0;
   });

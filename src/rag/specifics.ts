@@ -16,7 +16,9 @@ export function holdsSpecifics(claim: string, passage: string): boolean {
 }
 
 function specificsOf(claim: string): string[] {
-  const names = withoutAcronyms(claim).matchAll(/(?<![.!?:]\s+)(?<=\s)["'(]?(\p{Lu}[\p{L}\p{N}]*)/gu);
+  // One space each: to look behind a long run of them at each of its places takes the square of its length.
+  const text = withoutAcronyms(claim).replaceAll(/\s+/g, " ");
+  const names = text.matchAll(/(?<![.!?:] )(?<= )["'(]?(\p{Lu}[\p{L}\p{N}]*)/gu);
   return [...wordsOf(claim).filter(isNumber), ...[...names].map(([, name]) => (name as string).toLowerCase())];
 }
 

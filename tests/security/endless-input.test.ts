@@ -8,6 +8,9 @@ import { withoutSession } from "../../src/auth/library-cookies.ts";
 import { sniff } from "../../src/documents/sniff.ts";
 import { invalidDocument } from "../../src/graphql/errors.ts";
 import { jobArguments } from "../../src/jobs/job-arguments.ts";
+import { acronymsOf } from "../../src/rag/acronyms.ts";
+import { replacesWord } from "../../src/rag/replacements.ts";
+import { holdsSpecifics } from "../../src/rag/specifics.ts";
 import { citedSentences } from "../../src/rag/written-prompt.ts";
 import { sqlPanel } from "../../src/studio/sql-panel.ts";
 import { mask } from "../../src/telemetry/mask.ts";
@@ -52,6 +55,19 @@ describe("an end is found", () => {
 
   test("to the white space that a model writes", () => {
     expect(ended(() => citedSentences(`It opens at nine [1].${much("\r\t", 400_000)}x`))[0]?.cited).toEqual([1]);
+  });
+
+  test("to a claim that consists of acronyms", () => {
+    expect(ended(() => acronymsOf(much("a (AB) ", 100_000))).length).toBeGreaterThan(10_000);
+  });
+
+  test("to the white space of a claim", () => {
+    expect(ended(() => holdsSpecifics(`It opens${much("\t", 200_000)}at Nine`, "nine"))).toBe(true);
+  });
+
+  test("to a claim and a sentence that repeat their words", () => {
+    const claim = `${much("q x ", 24_000)} q z`;
+    expect(ended(() => replacesWord(claim, `${much("q z ", 12_000)} x`))).toBe(false);
   });
 
   test("to what GraphQL says of a value that looks like its suggestions", () => {
