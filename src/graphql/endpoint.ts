@@ -26,7 +26,7 @@ export const isGraphqlPath = (asked: string) => asked === path || asked.startsWi
 export interface GraphqlOptions extends EngineOptions {
   authenticate: Authenticate;
   limits: BodyLimits;
-  requests: Pick<RequestLimits, "addressOf" | "holderOf">;
+  requests: Pick<RequestLimits, "addressOf" | "holderOf" | "countCalls">;
   /** In production GraphQL is on only if the configuration says so: a missing package then prevents the start. */
   production: boolean;
 }
@@ -59,7 +59,8 @@ export async function graphqlEndpoint(options: GraphqlOptions): Promise<Endpoint
       asked = await readRequest(request, options.limits);
       const caller = callerOf(request, response, session, options.requests);
       const { engine } = await load();
-      const { body, failure } = await engine(asked, caller);
+      const count = (calls: number) => options.requests.countCalls(request, session, calls);
+      const { body, failure } = await engine(asked, caller, count);
       if (failure !== undefined) exchange.error = failure;
       sendJson(response, 200, body, contentType);
     } catch (thrown) {

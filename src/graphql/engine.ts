@@ -20,7 +20,7 @@ import type { RequestTransaction } from "../postgres/transaction.ts";
 import { Documents, type Found } from "./documents.ts";
 import { describeErrors, RefusedDocument, toGraphqlError } from "./errors.ts";
 import { exposedTables } from "./exposed.ts";
-import { costOf } from "./limits.ts";
+import { costOf, writesOf } from "./limits.ts";
 import { callPlain } from "./plain-call.ts";
 import { type PlainDocument, plainDocument } from "./plain-document.ts";
 import { preset } from "./preset.ts";
@@ -41,7 +41,12 @@ interface GraphqlAnswer {
   failure?: unknown;
 }
 
-export type Engine = (request: GraphqlRequest, caller: Caller) => Promise<GraphqlAnswer>;
+/** @param count counts further calls of the same request; it throws RATE_LIMITED */
+export type Engine = (
+  request: GraphqlRequest,
+  caller: Caller,
+  count: (calls: number) => void,
+) => Promise<GraphqlAnswer>;
 
 export interface EngineOptions {
   api: Api;
@@ -162,10 +167,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine & { s
     return { body, failure };
   };
 
-  const engine: Engine = async (asked, caller) => {
+  const engine: Engine = async (asked, caller, count) => {
     const found = documents.find(asked.query, asked.operationName);
     const cost = costOf(schema, found.document, found.operation, asked.variables);
     if (cost > settings.maxCost) throw documents.tooCostly(cost);
+    const writes = writesOf(found.document, found.operation);
+    if (writes > 1) count(writes - 1);
     const plain = await answerPlain(found, asked, caller);
     if (plain) return plain;
     for (let retries = 0; ; retries++) {

@@ -74,6 +74,22 @@ export function sizeOf(document: DocumentNode, operation: OperationDefinitionNod
   return ofSet(operation.selectionSet);
 }
 
+/**
+ * The writes of a valid operation: each field of a mutation is a call of its own. Fields of one name with the same arguments count
+ * each, although they are carried out once.
+ */
+export function writesOf(document: DocumentNode, operation: OperationDefinitionNode): number {
+  if (operation.operation !== "mutation") return 0;
+  const fragments = fragmentsOf(document);
+  const ofSet = (set: SelectionSetNode | undefined): number =>
+    (set?.selections ?? []).reduce((sum, selection) => {
+      if (selection.kind === Kind.FIELD) return sum + 1;
+      const named = selection.kind === Kind.FRAGMENT_SPREAD;
+      return sum + ofSet(named ? fragments.get(selection.name.value)?.selectionSet : selection.selectionSet);
+    }, 0);
+  return ofSet(operation.selectionSet);
+}
+
 const circle = () => new SvcError("VALIDATION_FAILED", "Fragments spread each other in a cycle.");
 
 /** The cost of counting all rows of a connection. */

@@ -159,6 +159,22 @@ test("Ruru comes from this service alone", async () => {
   expect((await app.fetch("/api/graphql/ruru/../../package.json")).status).toBe(404);
 });
 
+describe("in a service with a small limit of requests", () => {
+  const few = service(db, apiWith({}), { limits: { requestsPerUser: 39 } } as object);
+
+  test("each write of a document counts for it, also in fragments, and a document of reads counts once", async () => {
+    const askFew = asker(few);
+    const user = await few.signUp("ann");
+    const write = (n: number) => `a${n}: createNote(input: { title: "t" }) { id }`;
+    const writes = `mutation { ${many(10, write)} ... on Mutation { ...more } } fragment more on Mutation { ${many(9, (n) => write(n + 10))} }`;
+    const reads = `{ ${many(20, (n) => `a${n}: note(id: 1) { id }`)} }`;
+    const statuses: number[] = [];
+    for (const document of [reads, reads, writes, writes]) statuses.push((await askFew(user, document)).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    expect(await db.sql("select from notes where user_id = $1", [user.id])).toHaveLength(19);
+  });
+});
+
 test("in production it is off, and where it is turned on, it tells nobody its schema", async () => {
   const fixture = join(import.meta.dirname, "../fixture");
   const env = { NODE_ENV: "production", AUTHLIB_SECRET: "x".repeat(32) };
