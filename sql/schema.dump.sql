@@ -1423,9 +1423,13 @@ column source: text not null
 column endpoint: text not null
 column delivery: uuid
 column busy_until: timestamp with time zone not null
+column sending: uuid[] not null default '{}'::uuid[]
+column places: smallint not null default 1
 constraint webhook_leases_pkey: PRIMARY KEY (source, endpoint)
-comment: Until when a worker sends to an endpoint, or when one did last: one delivery at a time, to each endpoint in turn.
-comment column delivery: What the worker sends; only this attempt may end the lease.
+comment: Until when an endpoint gets nothing, or when it got something last; what is sent to it, and how much may be at the same time.
+comment column delivery: Of earlier versions.
+comment column sending: Deliveries that workers are sending, each of another row. One whose due_at has passed is of a worker that was killed.
+comment column places: How many may be sent at the same time: one after a failure, one more after each answer.
 
 -- view svc_private.generated_identities: owner svc_owner
 column id: regclass
@@ -7874,6 +7878,9 @@ AS $function$
 declare
   turn record;
   receiver record;
+  lease_row svc_private.webhook_leases;
+  busy uuid[];  -- what is being sent to the endpoint
+  held timestamptz;  -- until when the row's delivery is being sent
   waiting text;
   first_id uuid;
   first_due timestamptz;
@@ -7901,18 +7908,24 @@ begin
          select from svc.webhook_deliveries d
           where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now()
           order by d.due_at limit 1) due
-       where coalesce(l.busy_until <= now(), true)
+       where l.endpoint is null
+          or l.busy_until <= now()
+             and l.places > (select count(*) from svc.webhook_deliveries d
+                              where d.id = any (l.sending) and d.ended_at is null and d.due_at > now())
        order by l.busy_until nulls first
        limit most
     )
-    select f.source, f.endpoint from free f order by f.source, f.endpoint
+    select f.source, f.endpoint, greatest(most / count(*) over (), 1) as share from free f order by f.source, f.endpoint
   loop
     insert into svc_private.webhook_leases as l (source, endpoint, busy_until)
-    values (turn.source, turn.endpoint, clock_timestamp() + lease)
+    values (turn.source, turn.endpoint, clock_timestamp())
     on conflict on constraint webhook_leases_pkey do update
-      set busy_until = excluded.busy_until, delivery = null
-      where l.busy_until <= clock_timestamp();
-    continue when not found;  -- another worker was faster
+      set busy_until = excluded.busy_until
+      where l.busy_until <= clock_timestamp()
+    returning l.* into lease_row;
+    continue when not found;  -- its receiver has asked to wait
+    busy := array(select d.id from svc.webhook_deliveries d
+                   where d.id = any (lease_row.sending) and d.ended_at is null and d.due_at > clock_timestamp());
 
     url := null;
     secret := null;
@@ -7923,70 +7936,75 @@ begin
            set state = 'dead', ended_at = now(), last_error = 'The endpoint was deleted.'
          where d.id = any (array(
            select l.id from svc.webhook_deliveries l
-            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
+            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.id <> all (busy)
             limit changeable for update skip locked));
         get diagnostics changed = row_count;
         changeable := changeable - changed;
-        update svc_private.webhook_leases l set busy_until = clock_timestamp()
+        continue;
+      end if;
+      if receiver.enabled is not true then  -- it waits before the next look
+        update svc_private.webhook_leases l set busy_until = clock_timestamp() + lease
          where l.source = turn.source and l.endpoint = turn.endpoint;
         continue;
       end if;
-      continue when receiver.enabled is not true;  -- the lease lets it wait before the next look
       url := receiver.url;
       secret := receiver.secret;
     end if;
 
-    loop
-      select d.row_key into waiting from svc.webhook_deliveries d
-       where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
-       order by d.due_at, d.sequence
-       limit 1;
-      select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
-       where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
-       order by d.sequence
-       limit 1;
-      if first_owner is not null and not svc_private.is_owned_by(first_webhook, turn.source, turn.endpoint, first_owner) then
-        update svc.webhook_deliveries d
-           set state = 'dead', ended_at = now(), last_error = 'The endpoint belongs to somebody else now.'
-         where d.id = any (array(
-           select l.id from svc.webhook_deliveries l
-            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
-              and l.webhook = first_webhook and l.owner = first_owner
-            limit changeable for update skip locked));
-      else
-        exit when coalesce(first_due <= clock_timestamp(), true);
-        update svc.webhook_deliveries d
-           set due_at = first_due
-         where d.id = any (array(
-           select l.id from svc.webhook_deliveries l
-            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
-              and l.due_at < first_due
-            limit changeable));
-      end if;
-      get diagnostics changed = row_count;
-      changeable := changeable - changed;
-      if changed = 0 or changeable = 0 then
-        first_id := null;  -- the next call looks again
-        exit;
-      end if;
-    end loop;
-    update svc.webhook_deliveries d
-       set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-     where d.id = first_id and d.ended_at is null and d.due_at <= clock_timestamp()
-    returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
-      into id, webhook, source, endpoint, body, attempt;
-    update svc_private.webhook_leases l
-       set delivery = claim_deliveries.id,
-           busy_until = case when claim_deliveries.id is null then clock_timestamp() else l.busy_until end
-     where l.source = turn.source and l.endpoint = turn.endpoint;
-    if id is not null then
+    for place in 1 .. least(turn.share, lease_row.places - cardinality(busy)) loop
+      loop
+        select d.row_key into waiting from svc.webhook_deliveries d
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
+         order by d.due_at, d.sequence
+         limit 1;
+        select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
+         order by d.sequence
+         limit 1;
+        -- It may be a later one of the row, when an operator retries a dead one.
+        select d.due_at into held from svc.webhook_deliveries d where d.id = any (busy) and d.row_key = waiting;
+        if held is null and first_owner is not null
+           and not svc_private.is_owned_by(first_webhook, turn.source, turn.endpoint, first_owner) then
+          update svc.webhook_deliveries d
+             set state = 'dead', ended_at = now(), last_error = 'The endpoint belongs to somebody else now.'
+           where d.id = any (array(
+             select l.id from svc.webhook_deliveries l
+              where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
+                and l.webhook = first_webhook and l.owner = first_owner and l.id <> all (busy)
+              limit changeable for update skip locked));
+        else
+          first_due := coalesce(held, first_due);
+          exit when coalesce(first_due <= clock_timestamp(), true);
+          update svc.webhook_deliveries d
+             set due_at = first_due
+           where d.id = any (array(
+             select l.id from svc.webhook_deliveries l
+              where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
+                and l.due_at < first_due
+              limit changeable));
+        end if;
+        get diagnostics changed = row_count;
+        changeable := changeable - changed;
+        if changed = 0 or changeable = 0 then
+          first_id := null;  -- the next call looks again
+          exit;
+        end if;
+      end loop;
+      update svc.webhook_deliveries d
+         set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
+       where d.id = first_id and d.ended_at is null and d.due_at <= clock_timestamp()
+      returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
+        into id, webhook, source, endpoint, body, attempt;
+      exit when id is null;
+      busy := busy || id;
       return next;
-    end if;
+    end loop;
+    update svc_private.webhook_leases l set sending = busy where l.source = turn.source and l.endpoint = turn.endpoint;
   end loop;
 end
 $function$
 execute: svc_system
-comment: Gives a worker the next delivery of each free endpoint, with the URL and secret of those that are rows. Definer: svc_system only reads svc.webhook_deliveries.
+comment: Gives a worker the next deliveries of endpoints, each of another row, with the URL and secret of those that are rows. Definer: svc_system only reads svc.webhook_deliveries.
 
 -- function svc_private.claim_job(text,integer[]): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[])
@@ -8806,6 +8824,8 @@ CREATE OR REPLACE FUNCTION svc_private.end_delivery(delivery uuid, attempt integ
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET enable_sort TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
   ended svc.webhook_deliveries;
@@ -8827,8 +8847,17 @@ begin
    where d.id = delivery and d.attempts = attempt and d.ended_at is null
   returning d.* into ended;
   update svc_private.webhook_leases l
-     set delivery = null, busy_until = clock_timestamp() + asked
-   where l.source = ended.source and l.endpoint = ended.endpoint and l.delivery = end_delivery.delivery;
+     set sending = array_remove(l.sending, ended.id), busy_until = greatest(l.busy_until, clock_timestamp() + asked),
+         places = case when ended.state = 'sent' then least(l.places + 1, 10) else 1 end
+   where l.source = ended.source and l.endpoint = ended.endpoint;
+  if ended.state <> 'pending' then
+    update svc.webhook_deliveries d
+       set due_at = d.created_at
+     where d.id = (select n.id from svc.webhook_deliveries n
+                    where n.source = ended.source and n.endpoint = ended.endpoint and n.row_key = ended.row_key and n.state = 'pending'
+                    order by n.sequence limit 1 for update skip locked)
+       and d.due_at > clock_timestamp() and (d.attempts = 0 or d.due_at = ended.due_at);
+  end if;
   return coalesce(ended.state, (select d.state from svc.webhook_deliveries d
                                  where d.id = end_delivery.delivery and d.attempts = end_delivery.attempt));
 end
@@ -12615,7 +12644,7 @@ begin
   ), waiting as (
     select l.source, l.endpoint
       from svc_private.webhook_leases l
-     where l.delivery is null and l.busy_until > clock_timestamp()
+     where l.busy_until > clock_timestamp()
        and exists (select from again a where a.source = l.source and a.endpoint = l.endpoint)
      order by l.source, l.endpoint  -- in the order of svc_private.claim_deliveries()
        for update
@@ -14360,7 +14389,7 @@ AS $function$
 begin
   return query
     select d.id, d.sequence, d.webhook, case d.source when 'env' then 'env' else to_regclass(d.source)::text end, d.endpoint,
-           d.row_key, d.attempts, d.due_at, case when l.delivery is null and l.busy_until > now() then l.busy_until end,
+           d.row_key, d.attempts, d.due_at, case when l.busy_until > now() then l.busy_until end,
            d.last_status, left(d.last_error, 500), d.created_at, d.ended_at
       from svc.webhook_deliveries d
       left join svc_private.webhook_leases l on l.source = d.source and l.endpoint = d.endpoint and d.state = 'pending'

@@ -16,7 +16,7 @@ as $$
 begin
   return query
     select d.id, d.sequence, d.webhook, case d.source when 'env' then 'env' else to_regclass(d.source)::text end, d.endpoint,
-           d.row_key, d.attempts, d.due_at, case when l.delivery is null and l.busy_until > now() then l.busy_until end,
+           d.row_key, d.attempts, d.due_at, case when l.busy_until > now() then l.busy_until end,
            d.last_status, left(d.last_error, 500), d.created_at, d.ended_at
       from svc.webhook_deliveries d
       left join svc_private.webhook_leases l on l.source = d.source and l.endpoint = d.endpoint and d.state = 'pending'

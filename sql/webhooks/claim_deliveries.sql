@@ -1,14 +1,20 @@
--- Gives a worker deliveries to send, at most one for each endpoint. Called by src/webhooks/sender.ts.
+-- Gives a worker deliveries to send. Called by src/webhooks/sender.ts.
 --
--- The lease of an endpoint lets one worker at a time send to it. The worker ends it (svc_private.end_delivery); that of a
--- killed worker ends by itself, and its delivery is due again then. Each statement below sees what was committed before it
--- began, so a worker with a new lease sees how the delivery before ended, and the deliveries of one row keep their order.
+-- Deliveries of different rows are sent to an endpoint at the same time: one at first, one more after each answer, at most ten, and one
+-- again after a failure (svc_private.end_delivery), so that a receiver that hangs keeps few requests of a worker. Endpoints share what a
+-- call may return. Those of one row keep their order: of a row whose delivery is being sent, or waits for its next attempt, nothing else
+-- is sent.
 --
--- Endpoints take turns: the one that was served longest ago is first, so that many deliveries of one delay no other. Leases
--- are taken in one order, because two workers would otherwise wait for each other.
+-- The lock on the row of an endpoint lets one call at a time choose for it. A delivery that is being sent is among `sending`, and its
+-- `due_at` is when its lease ends: that of a killed worker is due again then. Each statement below sees what was committed before it
+-- began, so a call that has the lock sees how the deliveries before ended.
 --
--- A delivery that is due, but waits for an earlier one of its row, gets the time of that one. So a row that changes often, while
--- its endpoint fails, has one delivery that is due, and not thousands which each claim would read.
+-- Endpoints take turns: the one that was served longest ago is first, so that many deliveries of one delay no other. They are locked
+-- in one order, because two workers would otherwise wait for each other.
+--
+-- A delivery that is due, but waits for another one of its row, gets the time of that one. So a row that changes often, while
+-- its endpoint fails, has one delivery that is due, and not thousands which each claim would read. svc_private.end_delivery() makes the
+-- next one due.
 --
 -- An endpoint that has another owner now gets nothing of the owner before: such deliveries are dead, and so are those to an endpoint
 -- that was deleted. So are those of a webhook that a migration ends; the state is asked again when the delivery is locked.
@@ -38,6 +44,9 @@ as $$
 declare
   turn record;
   receiver record;
+  lease_row svc_private.webhook_leases;
+  busy uuid[];  -- what is being sent to the endpoint
+  held timestamptz;  -- until when the row's delivery is being sent
   waiting text;
   first_id uuid;
   first_due timestamptz;
@@ -65,18 +74,24 @@ begin
          select from svc.webhook_deliveries d
           where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now()
           order by d.due_at limit 1) due
-       where coalesce(l.busy_until <= now(), true)
+       where l.endpoint is null
+          or l.busy_until <= now()
+             and l.places > (select count(*) from svc.webhook_deliveries d
+                              where d.id = any (l.sending) and d.ended_at is null and d.due_at > now())
        order by l.busy_until nulls first
        limit most
     )
-    select f.source, f.endpoint from free f order by f.source, f.endpoint
+    select f.source, f.endpoint, greatest(most / count(*) over (), 1) as share from free f order by f.source, f.endpoint
   loop
     insert into svc_private.webhook_leases as l (source, endpoint, busy_until)
-    values (turn.source, turn.endpoint, clock_timestamp() + lease)
+    values (turn.source, turn.endpoint, clock_timestamp())
     on conflict on constraint webhook_leases_pkey do update
-      set busy_until = excluded.busy_until, delivery = null
-      where l.busy_until <= clock_timestamp();
-    continue when not found;  -- another worker was faster
+      set busy_until = excluded.busy_until
+      where l.busy_until <= clock_timestamp()
+    returning l.* into lease_row;
+    continue when not found;  -- its receiver has asked to wait
+    busy := array(select d.id from svc.webhook_deliveries d
+                   where d.id = any (lease_row.sending) and d.ended_at is null and d.due_at > clock_timestamp());
 
     url := null;
     secret := null;
@@ -87,69 +102,74 @@ begin
            set state = 'dead', ended_at = now(), last_error = 'The endpoint was deleted.'
          where d.id = any (array(
            select l.id from svc.webhook_deliveries l
-            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
+            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.id <> all (busy)
             limit changeable for update skip locked));
         get diagnostics changed = row_count;
         changeable := changeable - changed;
-        update svc_private.webhook_leases l set busy_until = clock_timestamp()
+        continue;
+      end if;
+      if receiver.enabled is not true then  -- it waits before the next look
+        update svc_private.webhook_leases l set busy_until = clock_timestamp() + lease
          where l.source = turn.source and l.endpoint = turn.endpoint;
         continue;
       end if;
-      continue when receiver.enabled is not true;  -- the lease lets it wait before the next look
       url := receiver.url;
       secret := receiver.secret;
     end if;
 
-    loop
-      select d.row_key into waiting from svc.webhook_deliveries d
-       where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
-       order by d.due_at, d.sequence
-       limit 1;
-      select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
-       where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
-       order by d.sequence
-       limit 1;
-      if first_owner is not null and not svc_private.is_owned_by(first_webhook, turn.source, turn.endpoint, first_owner) then
-        update svc.webhook_deliveries d
-           set state = 'dead', ended_at = now(), last_error = 'The endpoint belongs to somebody else now.'
-         where d.id = any (array(
-           select l.id from svc.webhook_deliveries l
-            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
-              and l.webhook = first_webhook and l.owner = first_owner
-            limit changeable for update skip locked));
-      else
-        exit when coalesce(first_due <= clock_timestamp(), true);
-        update svc.webhook_deliveries d
-           set due_at = first_due
-         where d.id = any (array(
-           select l.id from svc.webhook_deliveries l
-            where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
-              and l.due_at < first_due
-            limit changeable));
-      end if;
-      get diagnostics changed = row_count;
-      changeable := changeable - changed;
-      if changed = 0 or changeable = 0 then
-        first_id := null;  -- the next call looks again
-        exit;
-      end if;
-    end loop;
-    update svc.webhook_deliveries d
-       set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-     where d.id = first_id and d.ended_at is null and d.due_at <= clock_timestamp()
-    returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
-      into id, webhook, source, endpoint, body, attempt;
-    update svc_private.webhook_leases l
-       set delivery = claim_deliveries.id,
-           busy_until = case when claim_deliveries.id is null then clock_timestamp() else l.busy_until end
-     where l.source = turn.source and l.endpoint = turn.endpoint;
-    if id is not null then
+    for place in 1 .. least(turn.share, lease_row.places - cardinality(busy)) loop
+      loop
+        select d.row_key into waiting from svc.webhook_deliveries d
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
+         order by d.due_at, d.sequence
+         limit 1;
+        select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
+         order by d.sequence
+         limit 1;
+        -- It may be a later one of the row, when an operator retries a dead one.
+        select d.due_at into held from svc.webhook_deliveries d where d.id = any (busy) and d.row_key = waiting;
+        if held is null and first_owner is not null
+           and not svc_private.is_owned_by(first_webhook, turn.source, turn.endpoint, first_owner) then
+          update svc.webhook_deliveries d
+             set state = 'dead', ended_at = now(), last_error = 'The endpoint belongs to somebody else now.'
+           where d.id = any (array(
+             select l.id from svc.webhook_deliveries l
+              where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
+                and l.webhook = first_webhook and l.owner = first_owner and l.id <> all (busy)
+              limit changeable for update skip locked));
+        else
+          first_due := coalesce(held, first_due);
+          exit when coalesce(first_due <= clock_timestamp(), true);
+          update svc.webhook_deliveries d
+             set due_at = first_due
+           where d.id = any (array(
+             select l.id from svc.webhook_deliveries l
+              where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
+                and l.due_at < first_due
+              limit changeable));
+        end if;
+        get diagnostics changed = row_count;
+        changeable := changeable - changed;
+        if changed = 0 or changeable = 0 then
+          first_id := null;  -- the next call looks again
+          exit;
+        end if;
+      end loop;
+      update svc.webhook_deliveries d
+         set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
+       where d.id = first_id and d.ended_at is null and d.due_at <= clock_timestamp()
+      returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
+        into id, webhook, source, endpoint, body, attempt;
+      exit when id is null;
+      busy := busy || id;
       return next;
-    end if;
+    end loop;
+    update svc_private.webhook_leases l set sending = busy where l.source = turn.source and l.endpoint = turn.endpoint;
   end loop;
 end
 $$;
 
 comment on function svc_private.claim_deliveries(integer, interval) is
-  'Gives a worker the next delivery of each free endpoint, with the URL and secret of those that are rows. '
+  'Gives a worker the next deliveries of endpoints, each of another row, with the URL and secret of those that are rows. '
   'Definer: svc_system only reads svc.webhook_deliveries.';

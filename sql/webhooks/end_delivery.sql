@@ -1,6 +1,9 @@
--- Records how an attempt to send ended, and ends the lease of its endpoint. Called by src/webhooks/sender.ts. An attempt whose
+-- Records how an attempt to send ended, and frees its place at the endpoint. Called by src/webhooks/sender.ts. An attempt whose
 -- lease has ended, and that another worker has begun anew, changes nothing. Neither does an attempt whose end is stored: the
 -- sender calls again if it lost the answer, and is told the stored state.
+--
+-- An endpoint that has answered gets one delivery more at the same time, at most ten; one that has failed gets one. The next delivery of
+-- the row becomes due, if only this one kept it waiting.
 --
 -- Eleven attempts over about a day: after 5 seconds, then four times as long each time, at most 6 hours, each a fifth more or
 -- less. A receiver that answers 410 wants no further attempt; its endpoint is not changed, because only its owner switches it
@@ -22,6 +25,8 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
+set enable_sort = off  -- the next one of the row is found by the row's index, however old the statistics are
+set jit = off
 as $$
 declare
   ended svc.webhook_deliveries;
@@ -43,8 +48,17 @@ begin
    where d.id = delivery and d.attempts = attempt and d.ended_at is null
   returning d.* into ended;
   update svc_private.webhook_leases l
-     set delivery = null, busy_until = clock_timestamp() + asked
-   where l.source = ended.source and l.endpoint = ended.endpoint and l.delivery = end_delivery.delivery;
+     set sending = array_remove(l.sending, ended.id), busy_until = greatest(l.busy_until, clock_timestamp() + asked),
+         places = case when ended.state = 'sent' then least(l.places + 1, 10) else 1 end
+   where l.source = ended.source and l.endpoint = ended.endpoint;
+  if ended.state <> 'pending' then
+    update svc.webhook_deliveries d
+       set due_at = d.created_at
+     where d.id = (select n.id from svc.webhook_deliveries n
+                    where n.source = ended.source and n.endpoint = ended.endpoint and n.row_key = ended.row_key and n.state = 'pending'
+                    order by n.sequence limit 1 for update skip locked)
+       and d.due_at > clock_timestamp() and (d.attempts = 0 or d.due_at = ended.due_at);
+  end if;
   return coalesce(ended.state, (select d.state from svc.webhook_deliveries d
                                  where d.id = end_delivery.delivery and d.attempts = end_delivery.attempt));
 end

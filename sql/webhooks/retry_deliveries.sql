@@ -27,7 +27,7 @@ begin
   ), waiting as (
     select l.source, l.endpoint
       from svc_private.webhook_leases l
-     where l.delivery is null and l.busy_until > clock_timestamp()
+     where l.busy_until > clock_timestamp()
        and exists (select from again a where a.source = l.source and a.endpoint = l.endpoint)
      order by l.source, l.endpoint  -- in the order of svc_private.claim_deliveries()
        for update

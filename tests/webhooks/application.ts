@@ -36,7 +36,7 @@ interface Got {
 export function webhooks(db: Database) {
   const got: Got[] = [];
   /** What the receiver answers, by path; a promise is awaited. (Default: 200) */
-  const answers = new Map<string, number | Promise<number>>();
+  const answers = new Map<string, number | Promise<number> | ((request: Got) => Promise<number>)>();
   /** The Retry-After of its answers, by path. */
   const waits = new Map<string, string>();
   let receiver: Server;
@@ -51,10 +51,14 @@ export function webhooks(db: Database) {
       let text = "";
       for await (const part of request) text += part;
       const path = request.url ?? "";
-      got.push({ path, headers: request.headers, text, body: JSON.parse(text) });
+      const one = { path, headers: request.headers, text, body: JSON.parse(text) };
+      got.push(one);
       const wait = waits.get(path);
       if (wait) response.setHeader("retry-after", wait);
-      response.writeHead((await answers.get(path)) ?? 200, { location: "/elsewhere" }).end();
+      const answer = answers.get(path);
+      response
+        .writeHead((await (typeof answer === "function" ? answer(one) : answer)) ?? 200, { location: "/elsewhere" })
+        .end();
     });
     await new Promise<void>((done) => receiver.listen(0, "127.0.0.1", done));
   });

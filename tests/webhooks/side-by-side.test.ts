@@ -1,0 +1,147 @@
+// If this file fails, a receiver gets one delivery at a time however many wait, two of one row at once or in the wrong order, or more
+// than it takes while it fails.
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { database } from "../support/database.ts";
+import { webhooks } from "./application.ts";
+
+const db = database();
+const { answers, deliveries, worker, hurry, settled, addEndpoint, addNote } = webhooks(db);
+
+interface Claimed extends Record<string, unknown> {
+  id: string;
+  endpoint: string;
+  attempt: number;
+  body: string;
+}
+const claim = (most = 50) =>
+  db.sql<Claimed>("select id, endpoint, attempt, body from svc_private.claim_deliveries($1, '1 minute')", [most]);
+const end = ({ id, attempt }: Claimed, status = 200, waitMs: number | null = null) =>
+  db.sql("select svc_private.end_delivery($1, $2, $3, case when $3 <> 200 then 'no' end, $4)", [
+    id,
+    attempt,
+    status,
+    waitMs,
+  ]);
+const title = ({ body }: Claimed) => JSON.parse(body).data.title;
+const change = (id: number, ...titles: string[]) =>
+  titles.reduce<Promise<unknown>>(
+    (before, one) => before.then(() => db.sql("update notes set title = $2 where id = $1", [id, one])),
+    Promise.resolve(),
+  );
+/** @returns the deliveries to the endpoint that are being sent, when it has as many at once as it may have */
+async function widen(endpoint: string, open: Claimed[] = []): Promise<Claimed[]> {
+  await db.sql("insert into notes (user_id, title) select 'ann', 'filler' from generate_series(1, 60)");
+  for (let before = -1; open.length > before; ) {
+    before = open.length;
+    if (open[0]) await end(open.shift() as Claimed);
+    open.push(...(await claim()).filter((one) => one.endpoint === endpoint));
+  }
+  return open;
+}
+
+test("an endpoint that answers gets one more at a time after each answer, up to ten; one that fails gets one", async () => {
+  const endpoint = await addEndpoint("ann", "/ann");
+  await addNote("ann", "first");
+  const [first] = await claim();
+  await db.sql("insert into notes (user_id, title) select 'ann', n::text from generate_series(1, 40) n");
+  expect(await claim()).toEqual([]);
+  await end(first as Claimed);
+  const second = await claim();
+  expect(second).toHaveLength(2);
+  const open = await widen(endpoint, second);
+  expect(open).toHaveLength(10);
+  expect(await claim()).toEqual([]);
+  await end(open.pop() as Claimed, 500);
+  expect(await claim()).toEqual([]);
+  await hurry(); // those that are being sent are as of a killed worker
+  expect(await claim()).toHaveLength(1);
+});
+
+test("of one row one delivery is sent at a time, in the order of its changes, and other rows beside it", async () => {
+  const endpoint = await addEndpoint("ann", "/ann");
+  for (const one of await widen(endpoint)) await end(one);
+  await db.sql("delete from svc.webhook_deliveries where state = 'pending'");
+  const [one, other] = [await addNote("ann", "a1"), await addNote("ann", "b1")];
+  await change(one, "a2", "a3");
+  await change(other, "b2");
+  const open = await claim();
+  expect(open.map(title)).toEqual(["a1", "b1"]);
+  expect(await claim()).toEqual([]);
+  await end(open[0] as Claimed);
+  const [next, ...more] = await claim();
+  expect([title(next as Claimed), more]).toEqual(["a2", []]);
+  await end(next as Claimed, 500);
+  expect(await claim()).toEqual([]);
+  await end(open[1] as Claimed);
+  expect((await claim()).map(title)).toEqual(["b2"]);
+});
+
+test("a dead delivery that is retried is not sent beside a later one of its row", async () => {
+  await addEndpoint("ann", "/ann");
+  const id = await addNote("ann", "1");
+  const [first] = await claim();
+  await end(first as Claimed, 410);
+  await change(id, "2");
+  await addNote("ann", "other");
+  const [second] = await claim();
+  await db.sql("update svc_private.webhook_leases set places = 10");
+  expect(title(second as Claimed)).toBe("2");
+  await db.sql("select svc_private.retry_deliveries(null, null)");
+  expect((await claim()).map(title)).toEqual(["other"]);
+  await end(second as Claimed);
+  expect((await claim()).map(title)).toEqual(["1"]);
+});
+
+test("an endpoint that asks to wait gets nothing until then, although deliveries to it are still being sent", async () => {
+  const endpoint = await addEndpoint("ann", "/ann");
+  const open = await widen(endpoint);
+  await end(open[0] as Claimed, 429, 3_600_000);
+  await end(open[1] as Claimed);
+  expect(await claim()).toEqual([]);
+});
+
+test("many endpoints share what a worker sends at a time", async () => {
+  const endpoints = [await addEndpoint("ann", "/a"), await addEndpoint("ann", "/b"), await addEndpoint("ann", "/c")];
+  await db.sql("insert into notes (user_id, title) select 'ann', n::text from generate_series(1, 20) n");
+  await db.sql(
+    `insert into svc_private.webhook_leases (source, endpoint, busy_until, places)
+     select '"public"."endpoints"', e, now(), 10 from unnest($1::text[]) e`,
+    [endpoints],
+  );
+  const count = Object.groupBy(await claim(6), ({ endpoint }) => endpoint);
+  expect(endpoints.map((one) => count[one]?.length)).toEqual([2, 2, 2]);
+  expect(await claim(50)).toHaveLength(24);
+});
+
+test("workers that run beside each other send each change once, rows in their order, whatever the receiver answers", async () => {
+  const open = new Set<unknown>();
+  const accepted = new Map<unknown, number[]>();
+  let most = 0;
+  let overlapped = 0;
+  let turn = 0;
+  answers.set("/ann", async ({ body: { data } }) => {
+    if (open.has(data.id)) overlapped++;
+    open.add(data.id);
+    most = Math.max(most, open.size);
+    const status = ++turn % 17 === 0 ? 500 : 200;
+    await sleep(turn % 7);
+    open.delete(data.id);
+    if (status === 200) accepted.set(data.id, [...(accepted.get(data.id) ?? []), Number(data.title)]);
+    return status;
+  });
+  await addEndpoint("ann", "/ann");
+  await Promise.all([worker(), worker()]);
+  await db.sql("insert into notes (user_id, title) select 'ann', '0' from generate_series(1, 20)");
+  for (let n = 1; n <= 6; n++) await db.sql("update notes set title = $1", [String(n)]);
+  const hurrying = setInterval(() => {
+    // What is being sent is due in a minute.
+    void db.sql(`update svc.webhook_deliveries set due_at = now()
+      where state = 'pending' and last_error is not null and due_at < now() + interval '30 seconds'`);
+  }, 50);
+  await settled().finally(() => clearInterval(hurrying));
+  expect(await deliveries()).toHaveLength(140);
+  expect([...accepted.values()]).toEqual(Array(20).fill([0, 1, 2, 3, 4, 5, 6]));
+  expect(overlapped).toBe(0);
+  expect(most).toBeGreaterThan(1);
+});
