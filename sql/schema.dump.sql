@@ -7337,17 +7337,11 @@ comment: Marks a user's e-mail address as verified and writes the act; false, an
 -- function svc_private.add_change_job(text,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.add_change_job(webhook text, procedure text, body json)
  RETURNS bigint
- LANGUAGE plpgsql
+ LANGUAGE sql
  SET search_path TO ''
 AS $function$
-begin
-  if octet_length(body::text) > 16777216 then
-    raise exception 'the webhook % gives a procedure at most 16 MiB', webhook
-      using errcode = '54000', hint = 'Leave long columns out of its columns, and read them when the procedure runs.';
-  end if;
-  return svc_private.add_procedure_job(
-    '{"kind": "system"}', procedure, body, clock_timestamp(), nullif(current_setting('svc.request_id', true), ''));
-end
+  select svc_private.add_procedure_job('{"kind": "system"}', procedure, svc_private.bounded_body(webhook, body), clock_timestamp(),
+    nullif(current_setting('svc.request_id', true), ''))
 $function$
 comment: Enqueues the procedure of a webhook with the body of a change, and returns the id of the job.
 
@@ -7578,6 +7572,23 @@ end
 $function$
 execute: svc_system
 comment: Begins a wait or sleep of a held run; returns whether an earlier event has already ended it. Definer: svc_system has no rights on the queue's tables.
+
+-- function svc_private.bounded_body(text,json): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.bounded_body(webhook text, body json)
+ RETURNS json
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  if octet_length(body::text) > 16777216 then
+    raise exception 'the webhook % tells at most 16 MiB of a row', webhook
+      using errcode = '54000', hint = 'Leave long columns out of its columns, and let the receiver read them by the key.';
+  end if;
+  return body;
+end
+$function$
+comment: The body of a change; refuses one of more than 16 MiB.
 
 -- function svc_private.broadcast(text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.broadcast(messages text)
@@ -7888,6 +7899,7 @@ declare
   first_owner text;
   changeable integer := 1000;
   changed integer;
+  size integer := 0;  -- in bytes, of what it returns
 begin
   for turn in
     with recursive endpoints as (
@@ -7917,6 +7929,7 @@ begin
     )
     select f.source, f.endpoint, greatest(most / count(*) over (), 1) as share from free f order by f.source, f.endpoint
   loop
+    exit when size > 16777216;
     insert into svc_private.webhook_leases as l (source, endpoint, busy_until)
     values (turn.source, turn.endpoint, clock_timestamp())
     on conflict on constraint webhook_leases_pkey do update
@@ -7998,6 +8011,8 @@ begin
       exit when id is null;
       busy := busy || id;
       return next;
+      size := size + octet_length(body);
+      exit when size > 16777216;
     end loop;
     update svc_private.webhook_leases l set sending = busy where l.source = turn.source and l.endpoint = turn.endpoint;
   end loop;
@@ -10828,7 +10843,7 @@ CREATE OR REPLACE FUNCTION svc_private.list_deliveries(only_state text, only_id 
  SET search_path TO ''
 AS $function$
   select d.id, d.webhook, d.state, d.source, d.endpoint, d.row_key, d.attempts, d.due_at, d.last_status, d.last_error,
-         d.created_at, d.ended_at, d.body
+         d.created_at, d.ended_at, case when only_id is not null then d.body end
     from unnest(array['dead', 'pending', 'sent']) with ordinality as s (state, place)
    cross join lateral (
      select * from svc.webhook_deliveries w
@@ -15305,7 +15320,7 @@ AS $function$
     declared ->> 'name', declared ->> 'procedure', e.body, changed, declared ->> 'table')
   else format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
-    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, %6$s from (select (%9$s).*) as t%7$s '
+    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, svc_private.bounded_body(%1$L, %6$s) from (select (%9$s).*) as t%7$s '
     'where %10$L::regclass is not null',  -- PostgreSQL plans it again after a change of the table
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),

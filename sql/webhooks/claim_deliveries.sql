@@ -22,6 +22,8 @@
 -- A call changes at most 1,000 deliveries that it does not return. Later calls do the rest: an endpoint may have so many that one
 -- call would take longer than a statement may, and then no call would return anything.
 --
+-- It ends when it has 16 MiB, the longest body (svc_private.bounded_body): a worker holds what it gets in memory.
+--
 -- Endpoints with pending deliveries are found by jumps along the index, not by reading all of their deliveries. The statistics of a
 -- queue are outdated: where they say that nothing is pending, PostgreSQL would read and sort all that is. So it may neither sort nor
 -- read the table, and one delivery is found by its key alone (svc_private.end_delivery()).
@@ -54,6 +56,7 @@ declare
   first_owner text;
   changeable integer := 1000;
   changed integer;
+  size integer := 0;  -- in bytes, of what it returns
 begin
   for turn in
     with recursive endpoints as (
@@ -83,6 +86,7 @@ begin
     )
     select f.source, f.endpoint, greatest(most / count(*) over (), 1) as share from free f order by f.source, f.endpoint
   loop
+    exit when size > 16777216;
     insert into svc_private.webhook_leases as l (source, endpoint, busy_until)
     values (turn.source, turn.endpoint, clock_timestamp())
     on conflict on constraint webhook_leases_pkey do update
@@ -164,6 +168,8 @@ begin
       exit when id is null;
       busy := busy || id;
       return next;
+      size := size + octet_length(body);
+      exit when size > 16777216;
     end loop;
     update svc_private.webhook_leases l set sending = busy where l.source = turn.source and l.endpoint = turn.endpoint;
   end loop;

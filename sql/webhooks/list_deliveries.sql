@@ -1,5 +1,5 @@
 -- Deliveries of webhooks for `svc webhooks`: the dead first, then the pending, then the sent, each with the newest first, in
--- the order of the index webhook_deliveries_state.
+-- the order of the index webhook_deliveries_state. Only one that is named by its id has its body: those of many would be long.
 
 create or replace function svc_private.list_deliveries(only_state text, only_id uuid, only_webhook text, most integer)
 returns table (
@@ -11,7 +11,7 @@ stable
 set search_path = ''
 as $$
   select d.id, d.webhook, d.state, d.source, d.endpoint, d.row_key, d.attempts, d.due_at, d.last_status, d.last_error,
-         d.created_at, d.ended_at, d.body
+         d.created_at, d.ended_at, case when only_id is not null then d.body end
     from unnest(array['dead', 'pending', 'sent']) with ordinality as s (state, place)
    cross join lateral (
      select * from svc.webhook_deliveries w

@@ -19,7 +19,7 @@ as $$
     declared ->> 'name', declared ->> 'procedure', e.body, changed, declared ->> 'table')
   else format(
     'insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body) '
-    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, %6$s from (select (%9$s).*) as t%7$s '
+    'select %1$L, %2$L, %3$s, %8$s, %4$L || jsonb_build_array(%5$s)::text, svc_private.bounded_body(%1$L, %6$s) from (select (%9$s).*) as t%7$s '
     'where %10$L::regclass is not null',  -- PostgreSQL plans it again after a change of the table
     declared ->> 'name',
     coalesce(e.endpoints ->> 'table', 'env'),

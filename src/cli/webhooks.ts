@@ -36,7 +36,11 @@ const readId = idReader("a delivery's id", isUuid, "See `svc webhooks list`.");
 const list = systemCommand({
   description: "List deliveries: dead ones first, then pending, then sent, each newest first.",
   args: { state: choice(states, `Only one of: ${states.join(", ")}. (Default: all)`), webhook, limit },
-  run: async (pool, { state, webhook, limit }) => printRows(await read(pool, state, null, webhook, limit), columns),
+  run: async (pool, { state, webhook, limit }) =>
+    printRows(
+      (await read(pool, state, null, webhook, limit)).map(({ body, ...told }) => told),
+      columns,
+    ),
 });
 
 const show = systemCommand({
@@ -89,7 +93,7 @@ async function find(pool: pg.Pool, id: string): Promise<Delivery> {
   });
 }
 
-const columns: Columns<Delivery> = {
+const columns: Columns<Omit<Delivery, "body">> = {
   id: "id",
   state: ({ state }) => paint(state, colours[state]),
   webhook: "webhook",

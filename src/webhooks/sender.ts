@@ -15,7 +15,9 @@ import { readSecrets, signatureHeaders } from "./signature.ts";
 
 /** Requests at a time, of one worker. */
 const most = 50;
-/** In milliseconds, of an endpoint: longer than the longest request (`webhooks.timeoutMs`). */
+/** Characters of bodies in memory, from which on it claims nothing more. */
+const mostText = 32 * 1024 * 1024;
+/** In milliseconds, of a delivery: longer than the longest request (`webhooks.timeoutMs`). */
 const lease = 60_000;
 /** In milliseconds, between tries to store the end of a delivery. */
 const storeAgainAfter = 500;
@@ -56,6 +58,7 @@ export interface Sender {
 
 export function createSender({ pool, config, log, looks = true }: SenderOptions): Sender {
   const sending = new Set<Promise<void>>();
+  let text = 0;
   let claiming: Promise<void> | undefined;
   let isWoken = false;
   const closing = new AbortController();
@@ -65,14 +68,16 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
   let isUnstored = false;
 
   async function claim(): Promise<void> {
-    while (isWoken && !signal.aborted && sending.size < most) {
+    while (isWoken && !signal.aborted && sending.size < most && text < mostText) {
       isWoken = false;
-      const text = "select * from svc_private.claim_deliveries($1, $2)";
-      const { rows } = await pool.query<Claimed>(text, [most - sending.size, `${lease} milliseconds`]);
+      const claimed = "select * from svc_private.claim_deliveries($1, $2)";
+      const { rows } = await pool.query<Claimed>(claimed, [most - sending.size, `${lease} milliseconds`]);
       isAway = false;
       for (const one of rows) {
+        text += one.body.length;
         const sent: Promise<void> = send(one).finally(() => {
           sending.delete(sent);
+          text -= one.body.length;
           wake();
         });
         sending.add(sent);

@@ -86,6 +86,18 @@ test("only the named columns leave, in the form of the wire", async () => {
   expect(one?.body).not.toContain("ann");
 });
 
+test("a row of more than 16 MiB is refused, with what to do, and a shorter one is told", async () => {
+  const ann = await running.signUp("long");
+  await addEndpoint(ann.id, "/ann");
+  await expect(addNote(ann.id, "x".repeat(16 * 1024 * 1024))).rejects.toMatchObject({
+    message: "the webhook note-changed tells at most 16 MiB of a row",
+    hint: "Leave long columns out of its columns, and let the receiver read them by the key.",
+  });
+  expect(await deliveries()).toEqual([]);
+  await addNote(ann.id, "x".repeat(16 * 1024 * 1024 - 1000));
+  expect(await deliveries()).toHaveLength(1);
+});
+
 test("an update is told when the row begins to match the filter, or a named column changes while it does", async () => {
   await addNote("ann", "boat");
   const count = async (change: string) => {

@@ -45,6 +45,7 @@ test("svc webhooks lists dead deliveries first, shows one, and sends dead ones a
   expect(all.text.match(/ (dead|pending|sent) /g)).toEqual([" dead ", " dead ", " pending ", " sent "]);
   const dead = await run("webhooks", "list", "--state", "dead", "--webhook", "note.done", "--json");
   expect(JSON.parse(dead.out)).toMatchObject([{ id: ids.dead, state: "dead", attempts: 11, last_status: 500 }]);
+  expect(dead.out).not.toContain("type"); // bodies are long
   expect((await run("webhooks", "show", ids.dead)).text).toMatch(
     /endpoint +DONE_HOOK\n(.*\n)+last error +The receiver answered 500\.\nbody +\{"type":"x"\}/,
   );

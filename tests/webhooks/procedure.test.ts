@@ -138,7 +138,7 @@ describe("a webhook to a procedure", () => {
 
   test("refuses a change of more than 16 MiB, which would be claimed again and again", async () => {
     await expect(insert("x".repeat(17_000_000))).rejects.toThrow(
-      "the webhook note-followed gives a procedure at most 16 MiB",
+      "the webhook note-followed tells at most 16 MiB of a row",
     );
     expect(await jobs(db)).toEqual([]);
   });

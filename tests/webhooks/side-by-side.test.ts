@@ -114,6 +114,12 @@ test("many endpoints share what a worker sends at a time", async () => {
   expect(await claim(50)).toHaveLength(24);
 });
 
+test("a claim ends when it has sixteen mebibytes", async () => {
+  for (const path of ["/a", "/b", "/c"]) await addEndpoint("ann", path);
+  await addNote("ann", "x".repeat(9_000_000));
+  expect([await claim(), await claim(), await claim()]).toMatchObject([{ length: 2 }, { length: 1 }, { length: 0 }]);
+});
+
 test("workers that run beside each other send each change once, rows in their order, whatever the receiver answers", async () => {
   const open = new Set<unknown>();
   const accepted = new Map<unknown, number[]>();
