@@ -18,9 +18,12 @@ export function didYouMean(name: string, known: readonly string[]): string {
   return `There are: ${shown.join(", ")}${more}.`;
 }
 
+/** In UTF-16 units. The rest of a longer name is not compared: a caller may send megabytes where a name is expected. */
+const compared = 256;
+
 /** Levenshtein distance, ignoring letter case. */
 function distance(from: string, to: string): number {
-  const [a, b] = [from.toLowerCase(), to.toLowerCase()];
+  const [a, b] = [from.slice(0, compared).toLowerCase(), to.slice(0, compared).toLowerCase()];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, char] of [...a].entries()) {
     const next = [i + 1];

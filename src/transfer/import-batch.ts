@@ -70,7 +70,8 @@ export async function openFile(crud: CrudDefinition, files: ImportSource, args: 
   throw new SvcError("BAD_REQUEST", "The file is empty. The first line of CSV names the columns.");
 }
 
-function headerOf(crud: CrudDefinition, text: string): string[] {
+/** @throws SvcError BAD_REQUEST for other names than those of columns that the caller sees, each once */
+export function headerOf(crud: CrudDefinition, text: string): string[] {
   const names = (csvCells(text) ?? []).map((cell) => cell ?? "");
   const wrong = wrongHeader(crud, names);
   if (wrong === undefined) return names;
@@ -88,7 +89,8 @@ function wrongHeader(crud: CrudDefinition, names: string[]): string | undefined 
   if (other) return `separates columns by ${other === ";" ? "semicolons" : "tabs"}, and CSV by commas.`;
   const empty = names.indexOf("");
   if (empty >= 0) return `has an empty cell: cell ${empty + 1}.`;
-  const twin = names.find((name, index) => names.indexOf(name) < index);
+  const before = new Set<string>();
+  const twin = names.find((name) => before.size === before.add(name).size);
   return twin === undefined ? unknownName(crud, names) : `names "${twin}" twice.`;
 }
 

@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import { GraphQLError } from "grafast/graphql";
 import { describe, expect, test } from "vitest";
 import { withoutSession } from "../../src/auth/library-cookies.ts";
+import type { CrudDefinition } from "../../src/contract/crud.ts";
 import { sniff } from "../../src/documents/sniff.ts";
 import { invalidDocument } from "../../src/graphql/errors.ts";
 import { jobArguments } from "../../src/jobs/job-arguments.ts";
@@ -15,6 +16,7 @@ import { citedSentences } from "../../src/rag/written-prompt.ts";
 import { sqlPanel } from "../../src/studio/sql-panel.ts";
 import { mask } from "../../src/telemetry/mask.ts";
 import { runInThread } from "../../src/text/worker-thread.ts";
+import { headerOf } from "../../src/transfer/import-batch.ts";
 
 /** Returns the result, or throws after ten seconds: naive patterns took minutes or ages for each of these inputs. */
 const ended = <T>(work: () => T): T => runInNewContext("work()", { work }, { timeout: 10_000 });
@@ -55,6 +57,15 @@ describe("an end is found", () => {
 
   test("to the white space that a model writes", () => {
     expect(ended(() => citedSentences(`It opens at nine [1].${much("\r\t", 400_000)}x`))[0]?.cited).toEqual([1]);
+  });
+
+  test.each([
+    ["many names", Array.from({ length: 150_000 }, (_, at) => at.toString(36)).join(",")],
+    ["a long name", much("x")],
+  ])("to %s in the first line of an import", (_, line) => {
+    const visible = new Set(Array.from({ length: 20 }, (_, at) => `aColumnOfTheTable${at}`));
+    const crud = { visible, columns: [] } as unknown as CrudDefinition;
+    expect(() => ended(() => headerOf(crud, line))).toThrow("which is not a column.");
   });
 
   test("to a claim that consists of acronyms", () => {
