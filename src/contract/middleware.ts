@@ -8,7 +8,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { isJson } from "../kit/media-type.ts";
 import { runSchema } from "../kit/run-schema.ts";
-import { type Issue, SvcError } from "../kit/svc-error.ts";
+import { type Issue, mostIssues, SvcError } from "../kit/svc-error.ts";
 import type { Layer } from "./compose.ts";
 import type { Context } from "./context.ts";
 import type { SvcRequest } from "./request.ts";
@@ -108,7 +108,7 @@ export function readResult(
 ): { value: unknown; issues?: undefined } | { issues: Issue[] } {
   if (!result.issues) return { value: result.value };
   return {
-    issues: result.issues.map(({ path, message }) => ({
+    issues: result.issues.slice(0, mostIssues).map(({ path, message }) => ({
       path: (path ?? []).map((part) => plainKey(typeof part === "object" ? part.key : part)),
       message,
     })),

@@ -6,7 +6,7 @@
  */
 import type { ColumnDescription, CrudDefinition, CrudOperation, CrudStatement } from "../contract/crud.ts";
 import { check, emptyInput, type Input, own, toObject } from "../kit/input-checks.ts";
-import type { Issue } from "../kit/svc-error.ts";
+import { type Issue, mostIssues } from "../kit/svc-error.ts";
 import { aggregateArguments } from "./aggregate.ts";
 import { findColumn, writableColumns } from "./crud-definition.ts";
 import { retryArguments } from "./crud-deliveries.ts";
@@ -19,9 +19,6 @@ import { wireForms } from "./wire-kinds.ts";
 
 /** Most rows of `createMany`. */
 export const maxRows = 1_000;
-
-/** Most issues of an answer, as of `v`. */
-const maxIssues = 100;
 
 type ToValues = CrudStatement["values"];
 
@@ -113,7 +110,7 @@ export function newRows(crud: CrudDefinition, input: unknown): Input[] {
     return rows.map((row, index) => {
       const own: Issue[] = [];
       const checked = rowOf(writable, toObject(row, own), own, "create");
-      for (const { path, message } of own.slice(0, maxIssues - issues.length)) {
+      for (const { path, message } of own.slice(0, mostIssues - issues.length)) {
         issues.push({ path: ["rows", index, ...path], message });
       }
       return checked;

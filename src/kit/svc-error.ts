@@ -10,10 +10,13 @@ export interface Issue {
   message: string;
 }
 
+/** Of an answer: a small input can have hundreds of thousands, each larger than what it is about. */
+export const mostIssues = 100;
+
 export interface SvcErrorOptions {
   /** How a person can fix it. Sent to the caller. */
   hint?: string;
-  /** The problems of the input, by part. Sent to the caller. */
+  /** The problems of the input, by part. The first hundred are sent to the caller. */
   issues?: Issue[];
   /** Seconds after which a retry makes sense; sent as `Retry-After`. */
   retryAfter?: number;
@@ -53,7 +56,7 @@ export class SvcError extends Error {
     super(message ?? errorCodes[code].message, options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.hint = options.hint;
-    this.issues = options.issues;
+    this.issues = options.issues?.slice(0, mostIssues);
     this.retryAfter = options.retryAfter;
     this.index = options.index;
     this.answers = options.answers;

@@ -1,6 +1,8 @@
 // If this file fails, a small or malformed call costs the service more than a refusal.
 
 import { afterEach, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { SvcError } from "../../src/index.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { database } from "../support/database.ts";
 import { anyCharacter, fc } from "../support/properties.ts";
@@ -23,8 +25,22 @@ const procedures = {
     .allowAnonymous()
     .handler(() => {}),
 };
+const line = z.object({ title: z.string(), price: z.number(), unit: z.string() });
+const order = procedure.mutation
+  .name("wire.order")
+  .allowAnonymous()
+  .input(z.array(line))
+  .handler(() => {});
+const own = procedure.mutation
+  .name("wire.own")
+  .allowAnonymous()
+  .input(z.array(z.number()))
+  .handler(({ input }) => {
+    const issues = input.map((_, at) => ({ path: [at], message: "is sold out" }));
+    throw new SvcError("VALIDATION_FAILED", undefined, { issues });
+  });
 const db = database();
-const svc = service(db, apiWith({ procedures }));
+const svc = service(db, apiWith({ procedures: { ...procedures, order, own } }));
 
 const send = (path: string, body: BodyInit, type?: string): Promise<Answer> =>
   svc.fetch(path, { method: "POST", body, ...(type && { headers: { "content-type": type } }) });
@@ -43,6 +59,15 @@ describe("limits", () => {
       status: 413,
       body: { code: "PAYLOAD_TOO_LARGE", hint: expect.stringContaining("1048576") },
     });
+  });
+
+  test("an answer names a hundred issues: a small body could ask for a hundred times its size", async () => {
+    const given = { order: `[${"{},".repeat(30_000)}{}]`, own: `[${"0,".repeat(30_000)}0]` };
+    for (const [name, args] of Object.entries(given)) {
+      const { status, body } = await send(`/api/mutation/wire.${name}`, `{"args":${args}}`, "application/json");
+      expect([status, body.code, body.issues.length]).toEqual([400, "VALIDATION_FAILED", 100]);
+      expect(body.issues[0].path[0]).toBe(0);
+    }
   });
 
   test("a body of unknown length is cut at the same place", async () => {
