@@ -62,7 +62,7 @@ export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToVa
           const object = toObject(input, issues);
           const inner: Issue[] = [];
           const set = rowOf(writable, toObject(own(object, "set"), inner), inner, "update");
-          issues.push(...inner.map(({ path, message }) => ({ path: ["set", ...path], message })));
+          move(inner, "set", issues);
           return [manyArguments(crud, object, ["filters", "set", "max"], issues), JSON.stringify(set)];
         });
     case "removeMany":
@@ -118,6 +118,11 @@ export function newRows(crud: CrudDefinition, input: unknown): Input[] {
   });
 }
 
+/** One by one: an array of the input may have more wrong elements than a call takes arguments. */
+function move(issues: readonly Issue[], member: string, to: Issue[]): void {
+  for (const { path, message } of issues) to.push({ path: [member, ...path], message });
+}
+
 /** The key, the row to insert, and the properties to change where there is such a row. */
 function upsertArguments(crud: CrudDefinition, object: Input, issues: Issue[]): string[] {
   const key = keyNamed(crud, [own(object, "by")].flat());
@@ -128,7 +133,7 @@ function upsertArguments(crud: CrudDefinition, object: Input, issues: Issue[]): 
     if (name === "userId" || (row[name] ?? null) !== null || inner.some(({ path }) => path[0] === name)) continue;
     inner.push({ path: [name], message: "is required: the row is found by it" });
   }
-  issues.push(...inner.map(({ path, message }) => ({ path: ["row", ...path], message })));
+  move(inner, "row", issues);
   const changes = Object.keys(row);
   return [key?.join() ?? "", JSON.stringify(withGenerated(crud, row, issues)), JSON.stringify(changes)];
 }

@@ -78,3 +78,13 @@ test("an element that does not fit its column is named", async () => {
   expect({ status, issues: body.issues }).toMatchObject({ status: 400, issues: [{ path: ["codes", 1] }] });
   expect((await mutate("create", { codes: ["abc", "abc   "] })).codes).toEqual(["abc", "abc"]);
 });
+
+// Each element that is refused is an issue: as arguments of one call they overflowed the stack, and the answer was 500.
+test("a hundred thousand wrong elements are refused as one is", async () => {
+  for (const count of [1, 300_000]) {
+    const set = { files: Array(count).fill(7) };
+    const { status, body } = await svc.mutate(null, "heaps.updateMany", { filters: {}, set, max: 1 });
+    expect([status, body.code, body.issues?.length]).toEqual([400, "VALIDATION_FAILED", Math.min(count, 100)]);
+    expect(body.issues[0].path).toEqual(["set", "files", 0]);
+  }
+});
