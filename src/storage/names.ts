@@ -17,7 +17,8 @@ function shorten(name: string): string {
   if (Buffer.byteLength(name) <= maxBytes) return name;
   const dot = name.lastIndexOf(".");
   const extension = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : "";
-  let stem = extension ? name.slice(0, dot) : name;
+  // More characters never fit, and each round below copies the rest.
+  let stem = (extension ? name.slice(0, dot) : name).slice(0, maxBytes);
   while (Buffer.byteLength(stem + extension) > maxBytes)
     stem = [...stem].slice(0, -Math.ceil([...stem].length / 20)).join("");
   return stem + extension;

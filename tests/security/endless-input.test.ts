@@ -13,6 +13,7 @@ import { acronymsOf } from "../../src/rag/acronyms.ts";
 import { replacesWord } from "../../src/rag/replacements.ts";
 import { holdsSpecifics } from "../../src/rag/specifics.ts";
 import { citedSentences } from "../../src/rag/written-prompt.ts";
+import { cleanName } from "../../src/storage/names.ts";
 import { sqlPanel } from "../../src/studio/sql-panel.ts";
 import { mask } from "../../src/telemetry/mask.ts";
 import { runInThread } from "../../src/text/worker-thread.ts";
@@ -66,6 +67,10 @@ describe("an end is found", () => {
     const visible = new Set(Array.from({ length: 20 }, (_, at) => `aColumnOfTheTable${at}`));
     const crud = { visible, columns: [] } as unknown as CrudDefinition;
     expect(() => ended(() => headerOf(crud, line))).toThrow("which is not a column.");
+  });
+
+  test("to the name of a file", () => {
+    expect(ended(() => cleanName(`${much("é ", 32 * mebibyte)}.txt`))).toMatch(/^é .*\.txt$/);
   });
 
   test("to a claim that consists of acronyms", () => {
