@@ -38,7 +38,6 @@ export class Incoming {
   /** Reads and drops the rest; otherwise it would block the answer and the connection's next request. */
   async discard(): Promise<void> {
     while (!this.#isOver) await this.#read();
-    this.#next = undefined;
   }
 
   async #read(): Promise<void> {
