@@ -94,7 +94,7 @@ describe("the signal", () => {
   it("ends a wait with its own reason, so that a shutdown is not held up by a backoff", async () => {
     const abort = new AbortController();
     const reason = new Error("shutting down");
-    const onRetry = () => abort.abort(reason);
+    const onRetry = () => setImmediate(() => abort.abort(reason));
     const call = withRetry(failing(9), {
       initialBackoffMs: 2 ** 31 - 1,
       maxBackoffMs: 2 ** 31 - 1,
