@@ -1,5 +1,5 @@
 // If this file fails, a webhook that cannot work is found out by its receiver, or one that was removed is still sent.
-import { boolean, integer, json, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
+import { boolean, integer, json, pgEnum, pgTable, primaryKey, text, uuid } from "drizzle-orm/pg-core";
 import { describe, expect, inject, test } from "vitest";
 import { defineApi, webhook } from "../../src/index.ts";
 import { webhooksFile } from "../../src/webhooks/webhooks-sql.ts";
@@ -23,6 +23,7 @@ const rest = { on: notes, when: "insert", columns: ["id"], to: { env: "A_HOOK" }
 // biome-ignore lint/suspicious/noExplicitAny: mistakes, which the types refuse
 type Any = any;
 const keyless = pgTable("keyless", { userId: text("user_id") });
+const tides = pgTable("tides", { id: integer("id").primaryKey(), at: pgEnum("tide", ["high", "low"])("at") });
 const noSecret = pgTable("plain", { id: uuid("id").primaryKey(), userId: text("user_id"), url: text("url") });
 
 describe("a definition that cannot work is an error that names the remedy", () => {
@@ -32,6 +33,7 @@ describe("a definition that cannot work is an error that names the remedy", () =
     ["an unknown column", { ...rest, name: "a", columns: ["titel"] }, /no column "titel".\s+Did you mean "title"\?/],
     ["an unknown event", { ...rest, name: "a", when: "upsert" }, /when.*"insert", "update" or "delete"/],
     ["a variable with another end", { ...rest, name: "a", to: { env: "A_URL" } }, /ends with HOOK/],
+    ["a value that no row has", { ...rest, name: "a", on: tides, filter: { at: "up" } }, /"up".\s+.*high, low/],
     ["an unknown option", { ...rest, name: "a", timeout: 1 }, /timeout/],
     ["a table without a key", { ...rest, name: "a", on: keyless, columns: ["userId"] }, /keyless has no primary key/],
     [

@@ -1,5 +1,5 @@
 // If this file fails, an endpoint gets nothing for a minute after the database was restarted or has failed over, or the log
-// does not say that a delivery failed for good, or that its end is not stored.
+// does not say that a delivery failed for good, or that its end is not stored; or a worker does not stop until then.
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, test } from "vitest";
@@ -8,7 +8,12 @@ import { until } from "../support/worker.ts";
 import { webhooks } from "./application.ts";
 
 const db = database();
-const { got, answers, deliveries, worker, addEndpoint, addNote } = webhooks(db);
+const { got, answers, deliveries, worker, addEndpoint, addNote, hurry, settled } = webhooks(db);
+
+const named = (from: string, to: string) =>
+  db.sql(`alter function svc_private.${from}(uuid, integer, integer, text, integer) rename to ${to}`);
+const failed = async () =>
+  (await db.sql("select xact_rollback from pg_stat_database where datname = current_database()"))[0];
 
 test("a delivery that was sent while the database was away is noted when it is back, and the next ones are sent", async () => {
   const { promise: answer, resolve: respond } = Promise.withResolvers<number>();
@@ -24,11 +29,7 @@ test("a delivery that was sent while the database was away is noted when it is b
   await addEndpoint("ann", "/ann");
   await addNote("ann", "1");
   await until(() => got.length === 1);
-  const named = (from: string, to: string) =>
-    db.sql(`alter function svc_private.${from}(uuid, integer, integer, text, integer) rename to ${to}`);
   await named("end_delivery", "away");
-  const failed = async () =>
-    (await db.sql("select xact_rollback from pg_stat_database where datname = current_database()"))[0];
   const before = await failed();
   respond(200);
   await expect.poll(failed, { timeout: 20_000 }).not.toEqual(before);
@@ -39,6 +40,25 @@ test("a delivery that was sent while the database was away is noted when it is b
   const ends = async () => (await deliveries()).map(({ state, attempts }) => [state, attempts]);
   await expect.poll(ends, { timeout: 20_000 }).toEqual(Array(2).fill(["sent", 1]));
   expect(got.map(({ body }) => body.data.title)).toEqual(["1", "2"]);
+});
+
+test("a worker stops though the end of a delivery cannot be stored, and the next one sends it again", async () => {
+  const { promise: answer, resolve: respond } = Promise.withResolvers<number>();
+  answers.set("/ann", answer);
+  const stopped = await worker();
+  await addEndpoint("ann", "/ann");
+  await addNote("ann", "1");
+  await until(() => got.length === 1);
+  await named("end_delivery", "away");
+  const before = await failed();
+  respond(200);
+  await expect.poll(failed, { timeout: 20_000 }).not.toEqual(before);
+  await stopped.stop();
+  await named("away", "end_delivery");
+  await worker();
+  await hurry();
+  await settled();
+  expect(got.map(({ headers }) => headers["webhook-id"])).toEqual(Array(2).fill((await deliveries())[0]?.id));
 });
 
 test("an end that is stored again, because its answer was lost, is told as it is stored", async () => {
