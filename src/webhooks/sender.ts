@@ -90,7 +90,6 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
     isWoken = true;
     claiming ??= claim()
       .catch((error) => {
-        isWoken = false;
         if (!isAway) log.warn({ reason: String(error) }, "no delivery of a webhook could be claimed; trying again");
         isAway = true;
       })

@@ -15,9 +15,8 @@ const named = (from: string, to: string) =>
 const failed = async () =>
   (await db.sql("select xact_rollback from pg_stat_database where datname = current_database()"))[0];
 
-test("a delivery that was sent while the database was away is noted when it is back, and the next ones are sent", async () => {
-  const { promise: answer, resolve: respond } = Promise.withResolvers<number>();
-  answers.set("/ann", answer);
+/** Starts a worker. @returns the lines of its log */
+async function logged(): Promise<string[]> {
   const lines: string[] = [];
   const to = new Writable({
     write: (line, _, done) => {
@@ -26,6 +25,13 @@ test("a delivery that was sent while the database was away is noted when it is b
     },
   });
   await worker({ log: pino(to) });
+  return lines;
+}
+
+test("a delivery that was sent while the database was away is noted when it is back, and the next ones are sent", async () => {
+  const { promise: answer, resolve: respond } = Promise.withResolvers<number>();
+  answers.set("/ann", answer);
+  const lines = await logged();
   await addEndpoint("ann", "/ann");
   await addNote("ann", "1");
   await until(() => got.length === 1);
@@ -40,6 +46,31 @@ test("a delivery that was sent while the database was away is noted when it is b
   const ends = async () => (await deliveries()).map(({ state, attempts }) => [state, attempts]);
   await expect.poll(ends, { timeout: 20_000 }).toEqual(Array(2).fill(["sent", 1]));
   expect(got.map(({ body }) => body.data.title)).toEqual(["1", "2"]);
+});
+
+test("deliveries that cannot be claimed are told once, asked for at a change alone, and sent once they can be", async () => {
+  await addEndpoint("ann", "/ann");
+  const lines = await logged();
+  await db.sql(`create sequence public.asked;
+    alter function svc_private.claim_deliveries(integer, interval) rename to away;
+    create function svc_private.claim_deliveries(integer, interval) returns setof integer security definer language plpgsql
+      as 'begin perform nextval(''public.asked''); raise exception ''cannot be claimed''; end';
+    grant execute on function svc_private.claim_deliveries(integer, interval) to public`);
+  const asked = async () =>
+    (await db.sql("select case when is_called then last_value::integer else 0 end as count from public.asked"))[0]
+      ?.count;
+  for (const title of ["1", "2", "3"]) {
+    const before = await asked();
+    await addNote("ann", title);
+    await expect.poll(asked).toBeGreaterThan(before);
+  }
+  expect(await asked()).toBeLessThan(20);
+  expect(lines.filter((line) => line.includes("no delivery of a webhook could be claimed"))).toHaveLength(1);
+  await db.sql(`drop function svc_private.claim_deliveries(integer, interval);
+    alter function svc_private.away(integer, interval) rename to claim_deliveries`);
+  await hurry();
+  await settled();
+  expect(got.map(({ body }) => body.data.title).sort()).toEqual(["1", "2", "3"]);
 });
 
 test("a worker stops though the end of a delivery cannot be stored, and the next one sends it again", async () => {
