@@ -28,13 +28,14 @@ afterEach(() => {
   calls = 0;
 });
 
-/** Begins a call with a known length: its answer closes the connection. */
-async function begin(length: number): Promise<Socket> {
+/** Begins a call whose answer closes the connection. @param length null: its body is chunked */
+async function begin(length: number | null): Promise<Socket> {
   const socket = connect(Number(new URL(svc.url).port), "127.0.0.1").setNoDelay();
   sockets.push(socket);
   await once(socket, "connect");
+  const framed = length === null ? "transfer-encoding: chunked" : `content-length: ${length}`;
   const lines = ["POST /api/mutation HTTP/1.1", "host: localhost", "content-type: application/json"];
-  socket.write(`${[...lines, `content-length: ${length}`, "connection: close"].join("\r\n")}\r\n\r\n`);
+  socket.write(`${[...lines, framed, "connection: close"].join("\r\n")}\r\n\r\n`);
   return socket;
 }
 
@@ -59,4 +60,28 @@ test("a body of a known length that stalls is answered with 408, and its connect
   socket.write('{"name":"small.echo"');
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s);
   expect(calls).toBe(0);
+});
+
+// The clock of bodies is a fake one: a busy machine would be too slow for a real one.
+test.for([
+  ["of a known length", false],
+  ["in chunks", true],
+] as const)("a body %s that arrives slowly, but as fast as it must, is taken", async ([, isChunked]) => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  try {
+    const pieces = ['{"name":"small.echo","args":"', "a", "b", "c", "d", "e"].map((one) => one + "x".repeat(400));
+    pieces.push('"}');
+    const socket = await begin(isChunked ? null : pieces.join("").length);
+    for (const [index, piece] of pieces.entries()) {
+      if (index > 0) vi.advanceTimersByTime(limits.bodyWindowMs);
+      socket.write(isChunked ? `${piece.length.toString(16)}\r\n${piece}\r\n` : piece);
+      // Two answers on connections of their own: the piece has arrived by then.
+      for (let n = 0; n < 2; n++) await svc.fetch("/healthz");
+    }
+    if (isChunked) socket.write("0\r\n\r\n");
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /);
+  } finally {
+    vi.advanceTimersByTime(limits.bodyWindowMs); // ends the clock, which begins again with a real timer
+    vi.useRealTimers();
+  }
 });
