@@ -285,3 +285,11 @@ test("a connection that is lost is replaced, and the list answered", async () =>
   );
   expect((await svc.query(ann, "articles.list", args)).status).toBe(200);
 });
+
+test("a statement that cannot be written keeps no connection", async () => {
+  const args = { filters: { published: true }, orderBy: "price", orderDir: "asc", limit: 7 };
+  await db.sql("alter function svc_crud.articles_resource() rename to away");
+  for (let n = 0; n < 12; n++) expect((await svc.query(ann, "articles.list", args)).status).toBeGreaterThanOrEqual(500);
+  await db.sql("alter function svc_crud.away() rename to articles_resource");
+  expect(await svc.query(ann, "articles.list", args)).toMatchObject({ status: 200 });
+});
