@@ -1,7 +1,10 @@
 // If this file fails, a handler that runs several statements at once breaks with the driver's next major version, which
 // will refuse a statement while another one runs on the same connection.
+import { once } from "node:events";
 import { sql } from "drizzle-orm";
+import pg from "pg";
 import { expect, test } from "vitest";
+import { serializeQueries } from "../../src/kit/in-turn.ts";
 import { procedure } from "../fixture/backend/index.ts";
 import { guestbook } from "../fixture/backend/schema.ts";
 import { database } from "../support/database.ts";
@@ -48,4 +51,15 @@ test("statements that a system's handler asks for at once run one after the othe
 test("in the order in which they were asked for, also after one that failed", async () => {
   const { body } = await app.mutate(await app.signUp("patient"), "turns.unsafe");
   expect(body.json).toEqual([...several.map(() => "fulfilled"), "rejected", "rejected"]);
+});
+
+test("a cursor, or a statement with a callback, gets what the driver gives it", async () => {
+  const client = await db.connect("system");
+  serializeQueries(client);
+  const own = new pg.Query("select 1 as one");
+  expect(client.query(own)).toBe(own);
+  await once(own, "end");
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  client.query("select 2 as two", (_error, { rows }) => resolve(rows));
+  expect(await promise).toEqual([{ two: 2 }]);
 });
