@@ -277,6 +277,13 @@ describe("the total", () => {
     }
   });
 
+  test.for([{ OR: "x" }, { OR: null }, { AND: { priority: 1 } }])(
+    "is of all rows with %j, which is no group",
+    async (filters) => {
+      expect((await list({ filters })).body.json.total).toBe(4);
+    },
+  );
+
   test("may be left out", async () => {
     for (const args of [undefined, { filters: { title: "t1" } }]) {
       expect((await list(args, "uncounted_articles")).body.json.total).toBeNull();

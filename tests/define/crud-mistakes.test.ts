@@ -22,6 +22,14 @@ const mistakes: Mistake[] = [
     "Return one of these from the table's third argument: ownerRls(t.userId) for rows of a user, orgRls(t.orgId) for rows of an organization, " +
       'openRls({ read: "anyone", write: "authenticated" }) for rows without an owner, or your own pgPolicy(…).',
   ],
+  ...["ä".repeat(32), "a\0b"].map(
+    (name): Mistake => [
+      `the column ${JSON.stringify(name)}, whose name PostgreSQL would cut off or refuse`,
+      () => createCrud(pgTable("t", { id: serial("id").primaryKey(), it: text(name) }, open)),
+      `createCrud: ${JSON.stringify(name)} cannot be the name of a table or column.`,
+      "Use 1 to 63 bytes of UTF-8 without NUL, both for the column and for its property.",
+    ],
+  ),
   [
     "updatedAt of a type that holds no time",
     () => createCrud(pgTable("t", { id: serial("id").primaryKey(), updatedAt: text("updated_at") }, open)),

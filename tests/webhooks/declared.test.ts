@@ -50,6 +50,9 @@ describe("a definition that cannot work is an error that names the remedy", () =
     expect(() => webhook(options)).toThrow(message);
   });
 
+  test("null is a value that a row may have", () =>
+    void webhook({ ...rest, name: "a", on: tides, filter: { at: null } }));
+
   test("two with one name, and what is no webhook", () => {
     const twin = webhook({ ...rest, name: "note.done" });
     expect(() => defineApi({ webhooks: { noteDone, twin } })).toThrow('Two webhooks are named "note.done"');
