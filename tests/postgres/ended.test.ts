@@ -2,11 +2,13 @@
 // such calls as the pool has connections, no call is answered.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { acquire } from "../../src/postgres/acquire.ts";
 import { identityOfUser } from "../../src/postgres/identity.ts";
 import { createPool, type OnePool } from "../../src/postgres/pools.ts";
 import { RequestTransaction } from "../../src/postgres/transaction.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { database } from "../support/database.ts";
+import { FlakyProxy } from "../support/flaky-proxy.ts";
 
 const db = database();
 const limits = { statementTimeoutMs: 10_000, idleInTransactionMs: 60_000 };
@@ -34,5 +36,23 @@ test.each(["rollback", "commit"] as const)("%s returns the connection while a st
       free: request.pool.totalCount,
       all: request.pool.totalCount,
     });
+  }
+});
+
+// Each of them kept a part of its caller's share: after an outage, callers who had tried would get no connection.
+test("a connection that could not be opened takes nothing of its caller's share", async () => {
+  const proxy = await FlakyProxy.start(db.url("request"));
+  const settings = { request: 2, system: 1, auth: 1, perCaller: 2, waitMs: 1_000, ...limits };
+  const { pool, close } = createPool("request", proxy.url, settings, createLog("silent"));
+  try {
+    proxy.fault = () => ({ kind: "refuse" });
+    for (let n = 0; n < 3; n++) await expect(acquire(pool, "ann")).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    proxy.fault = () => ({ kind: "none" });
+    const { client, release } = await acquire(pool, "ann");
+    expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+    release();
+  } finally {
+    await close();
+    await proxy.stop();
   }
 });
