@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { bytesFolder } from "../support/files.ts";
 import { apiWith, bearer, service, type User } from "../support/service.ts";
-import { begun, collection, head, metadata, patch, tus } from "../support/uploads.ts";
+import { begun, collection, create, head, metadata, patch, tus } from "../support/uploads.ts";
 
 const svc = service(database(), apiWith(), {
   storage: { driver: "disk", dir: bytesFolder() },
@@ -55,6 +55,11 @@ describe("the protocol", () => {
     expect([answer.status, answer.body.error]).toEqual([400, expect.stringContaining(extension)]);
     expect(answer.headers.get("tus-extension")).toBe("creation,expiration,checksum,termination");
     expect(answer.headers.get("location")).toBeNull();
+  });
+
+  test("refuses a visibility that there is not", async () => {
+    const { status, body } = await create(svc, ann, 5, { visibility: "all" });
+    expect([status, body.error]).toEqual([400, expect.stringContaining('"private" or "public"')]);
   });
 
   test("refuses a checksum that is to come behind the body", async () => {
