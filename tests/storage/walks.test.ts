@@ -76,6 +76,7 @@ test("the sweep takes a thousand that no row has, leaves all that one has, and w
   const kept = onDisk().length - 1; // without that of the test before
   const orphans = Array.from({ length: 1_010 }, () => randomUUID());
   for (const id of orphans) write(pathOf(id), "nobody's");
+  write(join(folder, "incoming", randomUUID()), "half of a file, of a killed process");
   write(join(folder, "objects/aa/.DS_Store"), "not ours");
   write(join(folder, "transforms/lost+found/x/y"), "not ours");
   const sweep = () => sweepStorage({ driver, pool, log: createLog("silent") }, -60_000);
