@@ -33,6 +33,7 @@ describe("a channel is refused when it is defined", () => {
       () => channel("a", { input, join, messages: { said: input }, notices: { said: input } }),
       /has "said" among messages and notices/,
     ],
+    ["without a name", () => channel(undefined as never, { input, join }), /cannot be nothing/],
     ["with a name that is not valid", () => channel("a b", { input, join }), /cannot be "a b"/],
     [
       "with the name of another",
