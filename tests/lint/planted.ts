@@ -53,6 +53,11 @@ const others: Planted[] = [
     undo: "rollback",
   },
   {
+    rule: "bypassing_role",
+    plant: "begin; create role lint_between; grant pg_read_server_files to lint_between; grant lint_between to svc_anonymous",
+    undo: "rollback",
+  },
+  {
     rule: "definer_function_exposed_to_anyone",
     plant: `${definer("f", "set search_path = ''")} grant execute on function lab.f() to svc_anonymous`,
     undo: "drop function lab.f()",
