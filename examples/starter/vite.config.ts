@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 
 // `svc dev` says where the service answers, and which port of svc.config.ts the page has.
-const { PORT, SVC_URL } = process.env;
+const { PORT, SVC_URL = "" } = process.env;
 const service = { target: SVC_URL, ws: true };
 
 export default defineConfig({

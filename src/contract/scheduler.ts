@@ -8,8 +8,13 @@ export interface ScheduledProcedure<Input = unknown> {
   };
 }
 
-/** The arguments that a procedure's `.input()` takes: none without it. */
-type ArgumentsOf<Input> = undefined extends Input ? [args?: Input] : [args: Input];
+/** The arguments that a procedure's `.input()` takes: none without it. Of a name the compiler knows nothing. */
+type ArgumentsOf<P> =
+  P extends ScheduledProcedure<infer Input>
+    ? undefined extends Input
+      ? [args?: Input]
+      : [args: Input]
+    : [args?: unknown];
 
 /**
  * The `scheduler` of a context. Jobs run as the user who scheduled them, unless the procedure declares
@@ -26,11 +31,10 @@ export interface ContextScheduler {
    * @throws SvcError VALIDATION_FAILED for arguments that cannot be stored or that its `.input()` rejects, INTERNAL for
    *   what is not an internal procedure of `defineApi` and for an invalid delay, QUERY_WROTE in a query
    */
-  runAfter(delayMs: number, procedure: string, args?: unknown): Promise<string>;
-  runAfter<Input>(
+  runAfter<P extends string | ScheduledProcedure>(
     delayMs: number,
-    procedure: ScheduledProcedure<Input>,
-    ...args: ArgumentsOf<NoInfer<Input>>
+    procedure: P,
+    ...args: ArgumentsOf<NoInfer<P>>
   ): Promise<string>;
   /**
    * Runs an internal procedure at a time; one in the past means now.
@@ -38,11 +42,10 @@ export interface ContextScheduler {
    * @param at a Date, epoch milliseconds or ISO 8601. A text without an offset is in UTC
    * @throws SvcError INTERNAL for a date that does not exist, such as February 30, and for one after ten years
    */
-  runAt(at: Date | number | string, procedure: string, args?: unknown): Promise<string>;
-  runAt<Input>(
+  runAt<P extends string | ScheduledProcedure>(
     at: Date | number | string,
-    procedure: ScheduledProcedure<Input>,
-    ...args: ArgumentsOf<NoInfer<Input>>
+    procedure: P,
+    ...args: ArgumentsOf<NoInfer<P>>
   ): Promise<string>;
   /**
    * Removes a job of the caller from the queue, if it has not started.

@@ -2,7 +2,6 @@
  * `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch` as handlers see them. `src/search/context.ts` implements
  * them.
  */
-import type { InferSelectModel } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 
 /** The scope of a search or an ingestion. */
@@ -101,9 +100,9 @@ export interface HybridSearchOptions extends SearchOptions, VectorSearchOptions 
   };
 }
 
-export interface SearchItem<Row> {
+export interface SearchItem<Row, Id = unknown> {
   /** The primary key. */
-  id: unknown;
+  id: Id;
   /** The row as `ctx.db` returns it, without its vectors. */
   row: Row;
   /** The sort key of the items. */
@@ -115,12 +114,24 @@ export interface SearchItem<Row> {
   snippet?: SearchSnippet;
 }
 
-export interface SearchResult<Row = Record<string, unknown>> {
-  items: SearchItem<Row>[];
+export interface SearchResult<Row = Record<string, unknown>, Id = unknown> {
+  items: SearchItem<Row, Id>[];
   meta: { mode: "keyword" | "vector" | "hybrid"; corpus: string; visibility: string; limit: number; offset: number };
 }
 
-type RowOf<T> = T extends PgTable ? Partial<InferSelectModel<T>> : Record<string, unknown>;
+type ColumnOf<T extends PgTable, K> = K extends keyof T["_"]["columns"] ? T["_"]["columns"][K] : never;
+type IsVector<Column> = Column extends { _: { columnType: "PgVector" } } ? true : false;
+/** A row without its vectors. */
+type RowOf<T extends PgTable> = {
+  [K in keyof T["$inferSelect"] as IsVector<ColumnOf<T, K>> extends true ? never : K]: T["$inferSelect"][K];
+};
+type KeyOf<T extends PgTable> = {
+  [K in keyof T["$inferSelect"]]: ColumnOf<T, K> extends { _: { isPrimaryKey: true } } ? T["$inferSelect"][K] : never;
+}[keyof T["$inferSelect"]];
+/** The key is unknown where `primaryKey()` of the table declares it. */
+type Found<T> = T extends PgTable
+  ? SearchResult<RowOf<T>, [KeyOf<T>] extends [never] ? unknown : KeyOf<T>>
+  : SearchResult;
 
 /** The search members of a context. `table` is a Drizzle table or the name of its export. */
 export interface ContextSearch {
@@ -129,13 +140,9 @@ export interface ContextSearch {
    *
    * @throws SvcError BAD_REQUEST; UNAUTHORIZED and FORBIDDEN for a scope that is not the caller's
    */
-  search<T extends PgTable | string>(table: T, query: string, options: SearchOptions): Promise<SearchResult<RowOf<T>>>;
+  search<T extends PgTable | string>(table: T, query: string, options: SearchOptions): Promise<Found<T>>;
   /** By cosine distance to a vector. @throws SvcError as `search` */
-  vectorSearch<T extends PgTable | string>(table: T, options: VectorSearchOptions): Promise<SearchResult<RowOf<T>>>;
+  vectorSearch<T extends PgTable | string>(table: T, options: VectorSearchOptions): Promise<Found<T>>;
   /** By both. @throws SvcError as `search` */
-  hybridSearch<T extends PgTable | string>(
-    table: T,
-    query: string,
-    options: HybridSearchOptions,
-  ): Promise<SearchResult<RowOf<T>>>;
+  hybridSearch<T extends PgTable | string>(table: T, query: string, options: HybridSearchOptions): Promise<Found<T>>;
 }

@@ -25,7 +25,7 @@ export type Validator<Output, Input = Output> = StandardSchemaV1<Input, Output>;
 export type Infer<Of extends StandardSchemaV1> = StandardSchemaV1.InferOutput<Of>;
 
 // The rule of optional keys, the same for types and values: a key may be absent if its validator takes `undefined`.
-type Flat<T> = { [Key in keyof T]: T[Key] };
+type Flat<T> = { [Key in keyof T]: T[Key] } & {}; // an intersection, because the compiler's messages write it out
 type ShapeIn<S extends Shape> = Flat<
   { -readonly [Key in keyof S as undefined extends In<S[Key]> ? never : Key]: In<S[Key]> } & {
     -readonly [Key in keyof S as undefined extends In<S[Key]> ? Key : never]?: In<S[Key]>;
@@ -171,6 +171,18 @@ function array<Item extends Schema>(item: Item): Validator<Out<Item>[], In<Item>
   }, describe);
 }
 
+function file(): Validator<File, File | Blob> {
+  const { validate } = expect<Blob>("a file", (value) => value instanceof Blob, {})["~standard"];
+  const named = (blob: Blob) => (blob instanceof File ? blob : new File([blob], "blob", { type: blob.type }));
+  return make(
+    (value) => {
+      const result = validate(value) as Result<Blob>;
+      return result.issues ? result : { value: named(result.value) };
+    },
+    () => ({ type: "string", format: "binary" }),
+  );
+}
+
 function optional<Of extends Schema>(inner: Of): Validator<Out<Of> | undefined, In<Of> | undefined> {
   requireSchema(inner, "v.optional");
   return make(
@@ -194,8 +206,8 @@ export const v = {
   number: () => expect<number>("a finite number", Number.isFinite, { type: "number" }),
   /** `true` or `false`. */
   boolean: () => expect<boolean>("true or false", (value) => typeof value === "boolean", { type: "boolean" }),
-  /** A Web `File` or `Blob`, for multipart arguments. */
-  file: () => expect<File | Blob>("a file", (value) => value instanceof Blob, { type: "string", format: "binary" }),
+  /** A Web `File` or `Blob`, for multipart arguments. Handlers get a `File`. */
+  file,
   /** Any value or none: unchecked, typed `any`. */
   // biome-ignore lint/suspicious/noExplicitAny: the one place where an author asks for it by name.
   any: () => expect<any>("anything", () => true, {}),

@@ -49,6 +49,7 @@ const lines = [
   ...calls.map((call, at) => `export const _${at} = () => ${call};`),
 ];
 const typeTests = ["related", "react", "tanstack-db", "client-api", "organizations"].map((name) => `${name}.test-d.ts`);
+const starters = ["starter", "starter/templates/react"].map((name) => `examples/${name}/vite.config.ts`);
 /** What the compiler says with the option. */
 let complaints: string[];
 
@@ -57,7 +58,7 @@ beforeAll(() => {
   try {
     writeFileSync(join(folder, "calls.ts"), lines.join("\n"));
     const compilerOptions = { exactOptionalPropertyTypes: true };
-    const files = ["calls.ts", ...typeTests.map((name) => `../${name}`)];
+    const files = ["calls.ts", ...typeTests.map((name) => `../${name}`), ...starters.map((name) => join(root, name))];
     const config = { extends: "../../../tsconfig.json", compilerOptions, include: [], files };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     const { stdout } = spawnSync(join(root, "node_modules/.bin/tsc"), ["--noEmit", "-p", folder, "--pretty", "false"], {
@@ -79,6 +80,10 @@ test("options accept an explicit undefined", () => {
 // Filters of a resource with relations, and groups of an aggregate, were `never` with the option.
 test("calls, hooks and collections have the same types as without it", () => {
   expect(about(typeTests)).toEqual([]);
+});
+
+test("the starters compile with it", () => {
+  expect(about(starters)).toEqual([]);
 });
 
 test("an undefined option is an absent one", () => {

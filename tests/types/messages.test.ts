@@ -24,6 +24,9 @@ const definitions: typeof cases = [
   ['createCrud(notes, { many: true, columns: { omit: ["titel"] } })', `'"titel"' is not assignable to type '"id" | "title" | "userId"'`],
   ['createCrud(notes, { many: true, history: "yes" })', "Type 'string' is not assignable to type 'boolean | undefined'."],
   ['webhook({ name: "n", on: notes, when: "insert", columns: ["titel"], to: { env: "HOOK" } })', `'"titel"' is not assignable to type '"id" | "title" | "userId"'`],
+  ["scheduler.runAfter(0, job)", "Expected 3 arguments, but got 2."],
+  ["scheduler.runAfter(0, job, { name: 1 })", "'name' does not exist in type '{ id: string; }'"],
+  ["scheduler.runAt(0, procedure.query.handler(() => 1))", `Type '"query"' is not assignable to type '"internal"'`],
   ['defineApi({ procedures: { open: procedure.query, notes: createCrud(notes, { many: true }) } })', "is not assignable to type 'Procedure<"],
 ];
 
@@ -40,16 +43,18 @@ test("the compiler's message names what is wrong", () => {
 });
 
 test("a definition with a mistake is told once: what else it declares keeps its types", () => {
-  const uses = [...[0, 1, 2, 3].map((at) => `_${at}().createMany`), '_5()["~svc"].types!.notes.createMany'].map(
+  const uses = [...[0, 1, 2, 3].map((at) => `_${at}().createMany`), '_8()["~svc"].types!.notes.createMany'].map(
     (used, at) => `export const _used${at} = () => ${used};`,
   );
   expect(
     messagesOf(definitions, [
       'import { pgTable, text } from "drizzle-orm/pg-core";',
-      'import { createSvc, defineApi, ownerRls, webhook } from "../../../src/index.ts";',
+      'import { type Context, createSvc, defineApi, ownerRls, v, webhook } from "../../../src/index.ts";',
       'const columns = { id: text("id").primaryKey(), userId: text("user_id").notNull(), title: text("title").notNull() };',
       'const notes = pgTable("notes", columns, (t) => ownerRls(t.userId));',
       "const { createCrud, procedure } = createSvc({ schema: { notes } });",
+      "const job = procedure.internal.input(v.object({ id: v.string() })).handler(() => {});",
+      'declare const scheduler: Context["scheduler"];',
       ...uses,
     ]),
   ).toEqual(definitions.map(([, message]) => [expect.stringContaining(message)]));

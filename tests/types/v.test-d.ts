@@ -14,7 +14,7 @@ describe("v", () => {
     expectTypeOf<Infer<(typeof leaves)[0]>>().toEqualTypeOf<string>();
     expectTypeOf<Infer<(typeof leaves)[1]>>().toEqualTypeOf<number>();
     expectTypeOf<Infer<(typeof leaves)[2]>>().toEqualTypeOf<boolean>();
-    expectTypeOf<Infer<(typeof leaves)[3]>>().toEqualTypeOf<File | Blob>();
+    expectTypeOf<Infer<(typeof leaves)[3]>>().toEqualTypeOf<File>();
     expectTypeOf<Infer<(typeof leaves)[4]>>().toEqualTypeOf<string | undefined>();
     expectTypeOf(v.any()["~standard"]).toExtend<StandardSchemaV1.Props<unknown, unknown>>();
     expectTypeOf<Infer<ReturnType<typeof v.any>>>().toBeAny();
