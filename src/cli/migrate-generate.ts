@@ -2,6 +2,7 @@
  * `svc migrate generate`: writes the next migration from the schema. Never prompts, needs no database. If one runs, it
  * says which of its migrations these files lack.
  */
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
 import { runningAddress } from "../cluster/open-cluster.ts";
@@ -32,9 +33,18 @@ export const command = defineCommand({
     });
     const wrote = [...first, ...written];
     const none = written.length === 0 ? ["Nothing to generate."] : [];
-    conclude({ wrote }, ...wrote.map((file) => `wrote ${file}`), ...none);
+    conclude({ wrote }, ...wrote.map((file) => `wrote ${file}`), ...(await warningsIn(config, written)), ...none);
   },
 });
+
+/** What a migration loses, and where it may fail, as its comments tell the reviewer (`src/migrate/generate/schema-losses.ts`). */
+async function warningsIn({ cwd }: EffectiveConfig, written: readonly string[]): Promise<string[]> {
+  const files = written.filter((file) => file.endsWith(".sql"));
+  const texts = await Promise.all(files.map((file) => readFile(join(cwd, file), "utf8")));
+  return texts.flatMap((text) =>
+    [...text.matchAll(/^-- ((?:Loses|Fails) .*)$/gm)].map(([, warning]) => `  ${warning}`),
+  );
+}
 
 /** A database that does not answer is not needed. */
 async function tellVanished({ cwd, production }: EffectiveConfig): Promise<void> {

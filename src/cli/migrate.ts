@@ -1,5 +1,6 @@
 /** `svc migrate` and `svc migrate apply`: apply the files to the database. Next hop: `src/migrate/migrate.ts`. */
 import { migrate } from "../migrate/migrate.ts";
+import { describeVanished, findVanished } from "../migrate/vanished.ts";
 import { adminCommand, say, targetOf } from "./command.ts";
 import { flag, number } from "./options.ts";
 import { conclude } from "./output.ts";
@@ -41,6 +42,8 @@ export const command = adminCommand({
       report,
     }).finally(sayOfPlatform);
     const said = applied.length > 0 ? [`Applied ${applied.length} files.`] : [];
+    const vanished = await findVanished(targetOf(config, cluster.urls.admin));
+    if (vanished.length > 0) say(describeVanished(vanished));
     conclude({ applied }, ...(isChanged ? said : ["Nothing to do."]));
   },
 });

@@ -86,7 +86,11 @@ export function idOf(id: ColumnDescription, object: Input, issues: Issue[]): str
   // A text that is too long matches no row. A number out of range would be an error in SQL.
   const isTooLarge = id.kind === "integer" && accepted !== undefined && !isWithin(id, accepted);
   if (accepted !== undefined && !isTooLarge) return accepted as string | number;
-  issues.push({ path: ["id"], message: `must be ${isTooLarge ? id.limit?.expects : wireForms[id.kind].expects}` });
+  const isMissing = value === undefined;
+  issues.push({
+    path: ["id"],
+    message: isMissing ? "is required" : `must be ${isTooLarge ? id.limit?.expects : wireForms[id.kind].expects}`,
+  });
   return "";
 }
 

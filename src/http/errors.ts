@@ -63,7 +63,10 @@ function answer(response: ServerResponse, error: SvcError): void {
   if (response.headersSent) return void response.destroy();
 
   const body = toErrorBody(error, exchange.requestId);
-  if (isAnonymous(error) && response.req.headers.authorization !== undefined) body.hint ??= staleCredential;
+  const { authorization } = response.req.headers;
+  if (isAnonymous(error) && authorization !== undefined) {
+    body.hint ??= /^Bearer ./i.test(authorization) ? staleCredential : noBearer;
+  }
   const { cause } = error;
   // A refusal in the application's own words (AP409) is no failure, whether a handler or a function refuses.
   const reason = databaseReason(cause);
@@ -81,6 +84,8 @@ const isAnonymous = ({ code, message }: SvcError) =>
 /** The same for every reason, so that it tells nothing about a session. */
 const staleCredential =
   "The credential in Authorization is not valid, or has expired. Refresh the token, or sign in again.";
+
+const noBearer = "Write the token behind its scheme, as in `Authorization: Bearer <token>`.";
 
 export const errorHeaders = (error: SvcError) => ({
   // The header takes whole seconds.

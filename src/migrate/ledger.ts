@@ -61,7 +61,8 @@ export const isApplied = (recorded: string, text: string): boolean =>
 export function isNew(scope: Scope, file: MigrationFile, migrations: Map<string, string>): boolean {
   const recorded = migrations.get(`${scope}/${file.path}`);
   if (recorded === undefined || isApplied(recorded, file.text)) return recorded === undefined;
-  throw new MigrationError(`${scope}/migrations/${file.path} was edited after it had been applied.`, {
+  const folder = scope === "application" ? "" : `${scope}/`;
+  throw new MigrationError(`${folder}migrations/${file.path} was edited after it had been applied.`, {
     hint: "Restore its text and write a new migration for the change.",
   });
 }

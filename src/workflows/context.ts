@@ -67,7 +67,7 @@ export class CallWorkflows implements ContextWorkflows {
       const values = [
         name,
         definition.version,
-        await argumentsOf(definition.args, args),
+        await argumentsOf(name, definition.args, args),
         idempotencyKey,
         definition.maxDuration === null ? null : `${definition.maxDuration} milliseconds`,
         definition.concurrency,
@@ -163,9 +163,12 @@ export class CallWorkflows implements ContextWorkflows {
 }
 
 /** The arguments that handlers get: validated, and encoded so that dates and the like are kept. */
-async function argumentsOf(schema: StandardSchemaV1, args: unknown): Promise<string> {
+async function argumentsOf(workflow: string, schema: StandardSchemaV1, args: unknown): Promise<string> {
   const checked = await validate(schema, args ?? {});
-  if (checked.issues) throw new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues });
+  if (checked.issues) {
+    const { issues } = checked;
+    throw new SvcError("VALIDATION_FAILED", `The workflow "${workflow}" does not take these arguments.`, { issues });
+  }
   return encoded("The arguments of a workflow", checked.value);
 }
 

@@ -162,6 +162,9 @@ describe("migrations", () => {
       applied sql/realtime.sql
       applied sql/search.sql"
     `);
+    expect(await said(["migrate"], here, 0)).toContain(
+      "has a migration whose file is gone: migrations/0001_first.sql.",
+    );
   });
   test("forgotten code generation", async () => {
     expect(await said(["start"])).toMatchInlineSnapshot(`

@@ -191,7 +191,9 @@ describe("what might be a rename", () => {
 
   test("is dropped with --drop, under a line that says what is lost", async () => {
     const path = await changed(rename);
-    expect((await svc("migrate", "generate", "--cwd", path, "--drop", "tasks.title")).code).toBe(0);
+    const { code, output } = await svc("migrate", "generate", "--cwd", path, "--drop", "tasks.title");
+    expect(code).toBe(0);
+    expect(output).toMatch(/^ {2}Loses the values of title in every row of tasks\.$/m);
     const text = await readFile(join(path, "migrations/0002_change_tasks.sql"), "utf8");
     expect(text).toContain(
       `-- Loses the values of title in every row of tasks.\nALTER TABLE "tasks" DROP COLUMN "title";`,

@@ -119,6 +119,7 @@ describe("an id", () => {
       expect(typeof created.id).toBe(typeof missing);
       expect((await query(`${table}.get`, { id: created.id })).body.json).toEqual(created);
       expect(await query(`${table}.get`, { id: missing })).toMatchObject({ status: 200, body: { json: null } });
+      expect((await query(`${table}.get`, {})).body.issues).toEqual([{ path: ["id"], message: "is required" }]);
       for (const operation of ["update", "remove"]) {
         expect(await mutate(`${table}.${operation}`, { id: missing })).toMatchObject({
           status: 404,

@@ -268,6 +268,19 @@ test.for([
   else expect(body).not.toHaveProperty("hint");
 });
 
+test.for([
+  ["abc", "Authorization: Bearer <token>"],
+  ["Basic abc", "Authorization: Bearer <token>"],
+  ["Bearer abc", "has expired"],
+])("the credential %j is refused with what to do", async ([authorization, hint]) => {
+  const { status, body } = await svc.fetch("/api/query", {
+    method: "POST",
+    headers: { authorization: authorization as string, "content-type": "application/json" },
+    body: JSON.stringify({ name: "fail.requires" }),
+  });
+  expect([status, body.hint]).toEqual([401, expect.stringContaining(hint as string)]);
+});
+
 test("probes that succeed leave no line in the log, unlike the call after them", async () => {
   const from = svc.logged.length;
   for (const path of ["/healthz", "/readyz", "/metrics"]) expect((await svc.fetch(path)).status).toBe(200);

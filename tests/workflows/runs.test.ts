@@ -206,6 +206,7 @@ describe("starting", () => {
   test("refuses wrong arguments", async () => {
     const { status, body } = await app.mutate(ann, "runs.start", { name: "test.approve", args: { amount: "5" } });
     expect([status, body.code, body.issues[0].path]).toEqual([400, "VALIDATION_FAILED", ["amount"]]);
+    expect(body.error).toBe('The workflow "test.approve" does not take these arguments.');
   });
 });
 
