@@ -44,12 +44,27 @@ export function toParts(what: string, value: unknown, instead: string) {
   return { json, meta };
 }
 
+/** Where the first unreadable part is, such as `, at rows.0,`; "" for the value itself, and inside of maps and sets. */
+function placeOf(value: unknown): string {
+  const search = (part: unknown, path: readonly string[]): readonly string[] | undefined => {
+    if (typeof part !== "object" || part === null) return undefined;
+    if (unreadable(part) !== undefined) return path;
+    for (const [key, inner] of Object.entries(part)) {
+      const found = search(inner, [...path, key]);
+      if (found) return found;
+    }
+    return undefined;
+  };
+  const path = search(value, [])?.join(".");
+  return path ? `, at ${path},` : "";
+}
+
 /** For a cyclic value, the serializer would only overflow the stack. */
 function serialize(what: string, value: unknown) {
   try {
     return serializer.serialize(value);
   } catch (error) {
-    if (error instanceof Unreadable) throw new TypeError(`${what} ${error.message}`);
+    if (error instanceof Unreadable) throw new TypeError(`${what}${placeOf(value)} ${error.message}`);
     if (!(error instanceof RangeError)) throw error;
     throw new TypeError(`${what} refers to itself, or is nested too deeply.`, { cause: error });
   }

@@ -23,10 +23,15 @@ test("a file is refused, and the words say what to do with it", () => {
 });
 
 test("a promise, a Response and a stream are refused: JSON makes {} of them", () => {
-  expect(() => encodeResult({ rows: [Promise.resolve(1)] })).toThrow("A procedure's result holds a promise. Await it.");
+  expect(() => encodeResult({ rows: [Promise.resolve(1)] })).toThrow(
+    "A procedure's result, at rows.0, holds a promise. Await it.",
+  );
+  expect(() => encodeResult({ all: new Map([["a", Promise.resolve(1)]]) })).toThrow(
+    "result holds a promise. Await it.",
+  );
   expect(() => encodeResult(new Response("x"))).toThrow("holds a Response. Return what it holds");
   expect(() => encodeValue("The step's result", { of: new ReadableStream() })).toThrow(
-    "The step's result holds a stream. Return it from a route",
+    "The step's result, at of, holds a stream. Return it from a route",
   );
 });
 
