@@ -7213,7 +7213,7 @@ begin
 end
 $function$
 execute: svc_studio_act, svc_system
-comment: Makes dead deliveries pending, one or all, writes the act if there are any, and returns how many. Definer: no login may write svc.operator_acts.
+comment: Makes dead deliveries pending, one or up to 10,000, writes the act if there are any, and returns how many. Definer: no login may write svc.operator_acts.
 
 -- function svc_private.act_retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.act_retry_job(job_id bigint)
@@ -12654,6 +12654,8 @@ begin
        select c.id from svc.webhook_deliveries c
         where c.state = 'dead' and (only_id is null or c.id = only_id) and (only_webhook is null or c.webhook = only_webhook)
           and c.webhook in (select w.name from svc_private.list_webhooks() w where not w.declared ? 'procedure')
+        order by c.ended_at
+        limit 10000
           for update skip locked)
     returning d.source, d.endpoint
   ), waiting as (
@@ -12673,7 +12675,7 @@ begin
 end
 $function$
 execute: svc_reader_authenticated, svc_system
-comment: Makes dead deliveries pending, one or all, and returns how many. Definer: svc_system only reads svc.webhook_deliveries, and may not notify its workers.
+comment: Makes dead deliveries pending, one or up to 10,000, and returns how many. Definer: svc_system only reads svc.webhook_deliveries, and may not notify its workers.
 
 -- function svc_private.retry_job(bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.retry_job(job_id bigint)
@@ -14893,7 +14895,7 @@ AS $function$
       select json_agg(json_build_object('name', w.declared ->> 'name', 'table', w.relation::text, 'when', w.declared -> 'when',
                'receiver', coalesce(w.declared ->> 'env', w.declared ->> 'procedure',
                  (to_regclass(w.declared #>> '{endpoints,table}'))::text),
-               'isEnv', not w.declared ? 'endpoints') order by w.name)
+               'isEnv', not w.declared ? 'endpoints', 'isProcedure', w.declared ? 'procedure') order by w.name)
         from (select distinct on (l.name) l.* from svc_private.list_webhooks() l order by l.name) w), '[]'),
     'pending', (select count(*) from (select from svc.webhook_deliveries d where d.state = 'pending' limit 1000) n),
     'dead', (select count(*) from (select from svc.webhook_deliveries d where d.state = 'dead' limit 1000) n))

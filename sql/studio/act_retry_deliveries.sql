@@ -20,7 +20,7 @@ end
 $$;
 
 comment on function svc_private.act_retry_deliveries(uuid, text) is
-  'Makes dead deliveries pending, one or all, writes the act if there are any, and returns how many. '
+  'Makes dead deliveries pending, one or up to 10,000, writes the act if there are any, and returns how many. '
   'Definer: no login may write svc.operator_acts.';
 
 grant execute on function svc_private.act_retry_deliveries(uuid, text) to svc_studio_act;

@@ -12,7 +12,7 @@ as $$
       select json_agg(json_build_object('name', w.declared ->> 'name', 'table', w.relation::text, 'when', w.declared -> 'when',
                'receiver', coalesce(w.declared ->> 'env', w.declared ->> 'procedure',
                  (to_regclass(w.declared #>> '{endpoints,table}'))::text),
-               'isEnv', not w.declared ? 'endpoints') order by w.name)
+               'isEnv', not w.declared ? 'endpoints', 'isProcedure', w.declared ? 'procedure') order by w.name)
         from (select distinct on (l.name) l.* from svc_private.list_webhooks() l order by l.name) w), '[]'),
     'pending', (select count(*) from (select from svc.webhook_deliveries d where d.state = 'pending' limit 1000) n),
     'dead', (select count(*) from (select from svc.webhook_deliveries d where d.state = 'dead' limit 1000) n))

@@ -2,6 +2,9 @@
 -- svc_private.act_retry_deliveries(). A delivery that comes back takes its place before later ones of its row that wait, and
 -- after those that have been sent. It does not wait for what the receiver has asked for by Retry-After.
 --
+-- A call takes at most 10,000, those that died first before others: `svc webhooks retry --dead` calls until fewer are left. All at once
+-- could take longer than a statement may.
+--
 -- Deliveries that are locked are left out: another call sends them again, or the sweep removes them. It waits for leases alone, so
 -- it cannot wait for a worker that waits for it.
 
@@ -22,6 +25,8 @@ begin
        select c.id from svc.webhook_deliveries c
         where c.state = 'dead' and (only_id is null or c.id = only_id) and (only_webhook is null or c.webhook = only_webhook)
           and c.webhook in (select w.name from svc_private.list_webhooks() w where not w.declared ? 'procedure')
+        order by c.ended_at
+        limit 10000
           for update skip locked)
     returning d.source, d.endpoint
   ), waiting as (
@@ -42,5 +47,5 @@ end
 $$;
 
 comment on function svc_private.retry_deliveries(uuid, text) is
-  'Makes dead deliveries pending, one or all, and returns how many. '
+  'Makes dead deliveries pending, one or up to 10,000, and returns how many. '
   'Definer: svc_system only reads svc.webhook_deliveries, and may not notify its workers.';

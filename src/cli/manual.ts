@@ -62,6 +62,7 @@ export const examples: ByCommand<readonly (readonly [line: string, purpose: stri
   ],
   "workflows cancel": [["svc workflows cancel 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "Ends it at its current step."]],
   "workflows tail": [["svc workflows tail", "Until Ctrl+C."]],
+  "webhooks declared": [["svc webhooks declared --json", "With their filters and keys."]],
   "webhooks list": [["svc webhooks list --state dead", "Deliveries that have used up their attempts."]],
   "webhooks show": [["svc webhooks show 0b6e1c1e-8d0a-4f4e-9a57-3f5a2d1c7b11", "With its body and last error."]],
   "webhooks retry": [["svc webhooks retry --dead --webhook invoice-paid", "All dead ones of one webhook."]],

@@ -1,12 +1,14 @@
 /**
- * `svc webhooks`: lists what webhooks deliver, shows a delivery, and sends dead ones again.
- * Next hop: `sql/webhooks/list_deliveries.sql`, `sql/studio/act_retry_deliveries.sql`.
+ * `svc webhooks`: lists the webhooks and what they deliver, shows a delivery, and sends dead ones again.
+ * Next hop: `sql/webhooks/list_webhooks.sql`, `list_deliveries.sql`, `sql/studio/act_retry_deliveries.sql`.
  */
 import type pg from "pg";
+import type { WebhookDefinition } from "../contract/webhook.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { isUuid } from "../kit/uuid.ts";
+import { short } from "../postgres/schema-names.ts";
 import { defineCommand } from "./define.ts";
-import { resultOf, rowsOf, systemCommand } from "./inspect.ts";
+import { resultOf, rowsOf, systemCommand, withoutQuotes } from "./inspect.ts";
 import { choice, flag, idReader, limit, optionalWord, text, word } from "./options.ts";
 import { conclude, print, printRows } from "./output.ts";
 import { type Columns, details, firstLine, paint } from "./table.ts";
@@ -33,6 +35,33 @@ const states = Object.keys(colours);
 const webhook = text("Only of the webhook with this name. (Default: all)");
 const readId = idReader("a delivery's id", isUuid, "See `svc webhooks list`.");
 
+/** A trigger of a webhook: one for each operation. */
+interface Declared {
+  relation: string;
+  declared: WebhookDefinition;
+  enabled: boolean;
+}
+
+const declared = systemCommand({
+  description: "List webhooks: which changes of which table are told to which receiver, or run which procedure.",
+  run: async (pool) => {
+    const triggers = await rowsOf<Declared>(pool, "list_webhooks");
+    const webhooks = new Map(triggers.map(({ declared }) => [declared.name, declared]));
+    const off = new Set(triggers.filter(({ enabled }) => !enabled).map(({ declared }) => declared.name));
+    const rows = [...webhooks.values()]
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .map(({ data, ...told }) => ({ ...told, enabled: !off.has(told.name) }));
+    printRows(rows, {
+      webhook: ({ name, enabled }) => (enabled ? name : `${name} (off)`),
+      table: ({ table }) => short(withoutQuotes(table)),
+      when: ({ when }) => when.join(", "),
+      "of the columns": ({ columns }) => columns.join(", "),
+      to: ({ env, procedure, endpoints }) =>
+        procedure ? `runs ${procedure}` : (env ?? `rows of ${withoutQuotes(endpoints?.table ?? "")}`),
+    });
+  },
+});
+
 const list = systemCommand({
   description: "List deliveries: dead ones first, then pending, then sent, each newest first.",
   args: { state: choice(states, `Only one of: ${states.join(", ")}. (Default: all)`), webhook, limit },
@@ -52,6 +81,9 @@ const show = systemCommand({
   },
 });
 
+/** How many a call takes (sql/webhooks/retry_deliveries.sql). */
+const most = 10_000;
+
 const retry = systemCommand({
   description: "Send a dead delivery again, or all that are dead, with all attempts.",
   args: {
@@ -65,7 +97,10 @@ const retry = systemCommand({
     }
   },
   run: async (pool, { id, webhook }) => {
-    const retried = Number(await resultOf(pool, "act_retry_deliveries", id, webhook));
+    let retried = 0;
+    for (let some = most; some === most; retried += some) {
+      some = Number(await resultOf(pool, "act_retry_deliveries", id, webhook));
+    }
     if (id && retried === 0) {
       const { state, webhook } = await find(pool, id);
       throw new DefinitionError(`Delivery ${id} is ${state}.`, {
@@ -79,7 +114,7 @@ const retry = systemCommand({
   },
 });
 
-export const command = defineCommand({ subCommands: { list, show, retry } });
+export const command = defineCommand({ subCommands: { declared, list, show, retry } });
 
 const read = (pool: pg.Pool, ...values: (string | number | null | undefined)[]): Promise<Delivery[]> =>
   rowsOf(pool, "list_deliveries", ...values);

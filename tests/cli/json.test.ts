@@ -55,6 +55,7 @@ const runs: [name: string, words: () => string[], result: unknown][] = [
   ["workflows show", () => [none], { error: expect.stringContaining("There is no run") }],
   ["workflows retry", () => [none], { error: expect.stringContaining("There is no run") }],
   ["workflows cancel", () => [none], { error: expect.stringContaining("There is no run") }],
+  ["webhooks declared", () => [], []],
   ["webhooks list", () => [], []],
   ["webhooks show", () => [none], { error: expect.stringContaining("There is no delivery") }],
   ["webhooks retry", () => ["--dead"], { retried: 0 }],

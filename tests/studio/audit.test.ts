@@ -88,7 +88,16 @@ test("webhooks, and their deliveries by state and page, without bodies", async (
       from generate_series(1, 60) n, unnest(array['dead', 'pending']) s`);
   await db.sql("insert into svc_private.webhook_leases values ('env', 'DONE_HOOK', null, now() + interval '1 hour')");
   expect(await opened.ask("webhooks", {})).toEqual({
-    webhooks: [{ name: "note.done", table: "public.notes", when: ["update"], receiver: "DONE_HOOK", isEnv: true }],
+    webhooks: [
+      {
+        name: "note.done",
+        table: "public.notes",
+        when: ["update"],
+        receiver: "DONE_HOOK",
+        isEnv: true,
+        isProcedure: false,
+      },
+    ],
     pending: 60,
     dead: 60,
   });

@@ -26,7 +26,7 @@ export const noteDone = webhook({
   columns: ["id", "title", "createdAt"],
   to: { env: "DONE_HOOK" },
 });
-const noteChanged = webhook({
+export const noteChanged = webhook({
   name: "note-changed",
   on: notes,
   when: ["insert", "update", "delete"],

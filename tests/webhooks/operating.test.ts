@@ -4,17 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
+import { defineApi, webhook } from "../../src/index.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { missingReceivers } from "../../src/webhooks/receivers.ts";
+import { webhooksFile } from "../../src/webhooks/webhooks-sql.ts";
 import { openDueJobs } from "../../workers/run-due.ts";
 import { startWorker } from "../../workers/runner.ts";
+import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
+import { notes } from "../fixture/backend/schema.ts";
 import { fixture, svcHere } from "../support/cli.ts";
 import { database, waitsForLock } from "../support/database.ts";
 import { secret as serviceSecret } from "../support/service.ts";
 import { until } from "../support/worker.ts";
 import { otherSecret, secret, webhooks } from "./application.ts";
-import { api } from "./definitions.ts";
+import { api, noteChanged, noteDone } from "./definitions.ts";
 
 const db = database();
 const { got, answers, at, config, worker, deliveries, addEndpoint, addNote } = webhooks(db);
@@ -68,6 +72,20 @@ test("svc webhooks lists dead deliveries first, shows one, and sends dead ones a
   ]);
 });
 
+test("many dead deliveries are sent again ten thousand at a time, those that died first before others", async () => {
+  await db.sql(
+    `insert into svc.webhook_deliveries (webhook, source, endpoint, row_key, body, state, ended_at)
+     select 'note.done', 'env', 'DONE_HOOK', n::text, '{}', 'dead', now() - interval '1 day' from generate_series(1, 10000) n`,
+  );
+  expect(await db.sql("select svc_private.retry_deliveries(null, null)::integer as it")).toEqual([{ it: 10_000 }]);
+  expect(await state(ids.dead)).toBe("dead");
+  await db.sql(
+    "update svc.webhook_deliveries set state = 'dead', ended_at = now() - interval '1 day' where row_key <> 'notes pending' and state = 'pending'",
+  );
+  expect((await run("webhooks", "retry", "--dead")).text).toBe("10001 deliveries are due now; a worker sends.\n");
+  expect(await state(ids.dead)).toBe("pending");
+});
+
 test("a delivery that dies is told as an error, with the command that sends it again", async () => {
   const lines: Record<string, unknown>[] = [];
   answers.set("/ann", 410);
@@ -82,6 +100,30 @@ test("a delivery that dies is told as an error, with the command that sends it a
     delivery: expect.any(String),
   });
   expect(error()?.msg).toContain("svc webhooks retry sends it again");
+});
+
+test("svc webhooks declared lists what a change of a table is told to, and what it runs", async () => {
+  const follow = procedure.internal.name("notes.follow").handler(() => {});
+  const on = notes;
+  const noteFollowed = webhook({
+    name: "note-followed",
+    on,
+    when: "insert",
+    columns: ["id"],
+    to: { procedure: follow },
+  });
+  const more = defineApi({ webhooks: { noteDone, noteChanged, noteFollowed } })["~svc"].webhooks;
+  await db.sql(`set role svc_owner; ${webhooksFile(more)}; reset role`);
+  await db.sql('alter table notes disable trigger "_svc_webhook_note.done_update"');
+  const { text } = await run("webhooks", "declared");
+  await db.sql(`set role svc_owner; ${webhooksFile(api["~svc"].webhooks)}; reset role`);
+  expect(text.split("\n").map((line) => line.trim().split(/ {2,}/))).toEqual([
+    ["webhook", "table", "when", "of the columns", "to"],
+    ["note-changed", "notes", "insert, update, delete", "id, title", "rows of public.endpoints"],
+    ["note-followed", "notes", "insert", "id", "runs notes.follow"],
+    ["note.done (off)", "notes", "update", "id, title, created_at", "DONE_HOOK"],
+    [""],
+  ]);
 });
 
 test("a delivery that is retried is sent by a running worker", async () => {

@@ -147,13 +147,13 @@ describe("a webhook to a procedure", () => {
     const [row] = await db.sql("select svc_private.studio_webhooks() as it");
     expect(row?.it).toMatchObject({
       webhooks: [
-        { name: "note-done", table: "public.notes", when: ["update"], receiver: "notes.follow", isEnv: true },
+        { name: "note-done", table: "public.notes", when: ["update"], receiver: "notes.follow", isProcedure: true },
         {
           name: "note-followed",
           table: "public.notes",
           when: ["insert", "update", "delete"],
           receiver: "notes.follow",
-          isEnv: true,
+          isProcedure: true,
         },
       ],
     });

@@ -243,7 +243,14 @@ export interface Entry {
 }
 
 export interface Webhooks {
-  webhooks: { name: string; table: string; when: string[]; receiver: string | null; isEnv: boolean }[];
+  webhooks: {
+    name: string;
+    table: string;
+    when: string[];
+    receiver: string | null;
+    isEnv: boolean;
+    isProcedure: boolean;
+  }[];
   /** Up to 1,000. */
   pending: number;
   dead: number;

@@ -34,7 +34,7 @@ async function overview(shown: DeliveryState, { webhook }: State): Promise<Child
     h("a", { href: fresh({ panel: "data", table: one.table }) }, one.table),
     one.when.join(", "),
     one.receiver === null || one.isEnv
-      ? (one.receiver ?? "–")
+      ? [one.isProcedure && "runs ", one.receiver ?? "–"]
       : ["rows of ", h("a", { href: fresh({ panel: "data", table: one.receiver }) }, one.receiver)],
   ]);
   return [
