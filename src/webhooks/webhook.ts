@@ -21,6 +21,7 @@ import { isSecretName } from "../jobs/job-arguments.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
+import { refuseBody } from "./refuse-body.ts";
 
 type Literal = string | number | bigint | boolean | null;
 
@@ -95,7 +96,8 @@ const optionsSchema = z.strictObject({
  * Tells receivers about changes of a table, signed by Standard Webhooks. The change and what is to be sent commit together;
  * a worker sends it.
  *
- * @throws DefinitionError for a column that does not exist, and for tables that lack what it needs
+ * @throws DefinitionError for a column that does not exist, for tables that lack what it needs, and for a procedure whose input never
+ *   takes the body
  * @example
  * webhook({ name: "invoice-paid", on: schema.invoices, when: "update", filter: { status: "paid" },
  *   columns: ["id", "amount"], to: { env: "BILLING_HOOK" } })
@@ -106,7 +108,10 @@ export function webhook<T extends PgTable, E extends PgTable = PgTable>(options:
   const where = `The webhook "${name}"`;
   const known = describeColumns(on);
   const chosen = columns.map((property) => find(where, on, known, property));
-  if ("procedure" in to) chosen.forEach((one) => void requireJobColumn(where, one));
+  if ("procedure" in to) {
+    for (const one of chosen) requireJobColumn(where, one);
+    refuseBody(where, to.procedure["~svc"].procedure, { name, when, columns: chosen });
+  }
   const definition: WebhookDefinition = {
     name,
     table: quoted(on),

@@ -1,5 +1,5 @@
 // If this file fails, a change of a table does not run the procedure that the author named for it, or runs it for what was rolled back.
-import { json, jsonb, pgTable, text } from "drizzle-orm/pg-core";
+import { bigint, json, jsonb, numeric, pgTable, text, timestamp } from "drizzle-orm/pg-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineApi, webhook } from "../../src/index.ts";
@@ -193,6 +193,62 @@ describe("the procedure of a webhook", () => {
         /is json, whose texts may have characters that a job cannot have.\s+Make the column jsonb/,
       );
     expect(() => webhook({ ...options, on: papers, columns: ["c"], to: { procedure: follow } })).not.toThrow();
+  });
+
+  const bills = pgTable("bills", {
+    id: text("id").primaryKey(),
+    amount: numeric("amount", { mode: "number" }),
+    number: bigint("number", { mode: "number" }),
+    paidAt: timestamp("paid_at"),
+    status: text("status", { enum: ["open", "paid"] }),
+    tags: text("tags").array(),
+    more: jsonb("more"),
+  });
+  const taking = (input: z.ZodType) => () =>
+    webhook({
+      name: "told",
+      on: bills,
+      when: "insert",
+      columns: ["id", "amount", "number", "paidAt", "status", "tags", "more"],
+      to: {
+        procedure: procedure.internal
+          .name("bills.take")
+          .input(input)
+          .handler(() => {}),
+      },
+    });
+  const data = (shape: z.ZodRawShape) => z.object({ data: z.object(shape) });
+
+  test.for<[string, z.ZodType]>([
+    ["id: ", z.object({ id: z.string() })],
+    ["data.title: ", data({ title: z.string() })],
+    ["data.amount: ", data({ amount: z.number() })],
+    ["data.number: ", data({ number: z.number() })],
+    ["data.paidAt: ", data({ paidAt: z.date() })],
+    ["data: ", z.object({ data: z.strictObject({ id: z.string() }) })],
+    ["", z.strictObject({ data: z.unknown() })],
+    ["data: ", z.object({ data: z.string() })],
+  ])("is refused when its input never takes the body: %s", ([path, input]) => {
+    expect(taking(input)).toThrow(`The webhook "told": its procedure does not take the body. ${path}`);
+    expect(taking(input)).toThrow("The body is { type, operation, timestamp, data: { id, amount, number, paidAt,");
+  });
+
+  test.for<[string, z.ZodType]>([
+    [
+      "lengths and forms",
+      data({ id: z.string().min(9).startsWith("b-"), amount: z.coerce.number(), paidAt: z.iso.datetime() }),
+    ],
+    ["a rule with a path of its own", data({ id: z.string() }).refine(() => false, { path: ["other"] })],
+    [
+      "one of the values",
+      data({ status: z.literal("paid"), more: z.object({ a: z.string() }), tags: z.array(z.string()).min(1) }),
+    ],
+    ["other events", z.object({ operation: z.literal("delete") })],
+    ["a later answer", data({ id: z.string().refine(async () => false) })],
+    ["an error of its own", data({ id: z.string().transform((text) => JSON.parse(text)) })],
+    ["names that may be missing", data({ title: z.string().optional() })],
+  ])("is left to say what it takes of values: %s", ([, input]) => {
+    expect(taking(input)).not.toThrow();
   });
 
   test("gets nothing that waits for a receiver, nor does the receiver, once the webhook runs it", async () => {
