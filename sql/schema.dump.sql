@@ -2897,14 +2897,16 @@ begin
     perform auth.give_back_attempt(receipt);
   end if;
 
-  delete from auth.attempt a
-   where a.ctid = any (array(
-     select old.ctid from auth.attempt old
-      where old.kept_until < moment
-      order by old.kept_until
-      limit 2 * cardinality(kinds)
-        for update skip locked
-   ));
+  if random() < 0.02 then
+    delete from auth.attempt a
+     where a.ctid = any (array(
+       select old.ctid from auth.attempt old
+        where old.kept_until < moment
+        order by old.kept_until
+        limit 100 * cardinality(kinds)
+          for update skip locked
+     ));
+  end if;
 
   return next;
 end
