@@ -49,6 +49,7 @@ declare
   lease_row svc_private.webhook_leases;
   busy uuid[];  -- what is being sent to the endpoint
   held timestamptz;  -- until when the row's delivery is being sent
+  passed text[];  -- rows of which nothing is sent now
   waiting text;
   first_id uuid;
   first_due timestamptz;
@@ -121,10 +122,12 @@ begin
       secret := receiver.secret;
     end if;
 
+    passed := '{}';
     for place in 1 .. least(turn.share, lease_row.places - cardinality(busy)) loop
       loop
         select d.row_key into waiting from svc.webhook_deliveries d
          where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
+           and d.row_key <> all (passed)
          order by d.due_at, d.sequence
          limit 1;
         select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
@@ -142,6 +145,12 @@ begin
               where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending'
                 and l.webhook = first_webhook and l.owner = first_owner and l.id <> all (busy)
               limit changeable for update skip locked));
+          get diagnostics changed = row_count;
+          changeable := changeable - changed;
+          if changed = 0 or changeable = 0 then
+            first_id := null;  -- the next call looks again
+            exit;
+          end if;
         else
           first_due := coalesce(held, first_due);
           exit when coalesce(first_due <= clock_timestamp(), true);
@@ -150,14 +159,11 @@ begin
            where d.id = any (array(
              select l.id from svc.webhook_deliveries l
               where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
-                and l.due_at < first_due
+                and l.due_at <= clock_timestamp()
               limit changeable));
-        end if;
-        get diagnostics changed = row_count;
-        changeable := changeable - changed;
-        if changed = 0 or changeable = 0 then
-          first_id := null;  -- the next call looks again
-          exit;
+          get diagnostics changed = row_count;
+          changeable := changeable - changed;
+          passed := passed || waiting;
         end if;
       end loop;
       update svc.webhook_deliveries d

@@ -93,6 +93,30 @@ test("a dead delivery that is retried is not sent beside a later one of its row"
   expect((await claim()).map(title)).toEqual(["1"]);
 });
 
+test("a row with thousands of waiting deliveries keeps no other row waiting, and each claim reads fewer of them", async () => {
+  const endpoint = await addEndpoint("ann", "/ann");
+  await db.sql(
+    "insert into svc_private.webhook_leases (source, endpoint, busy_until, places) values ($1, $2, now(), 10)",
+    ['"public"."endpoints"', endpoint],
+  );
+  const hot = await addNote("ann", "hot");
+  await db.sql(
+    `insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body)
+     select webhook, source, endpoint, owner, row_key, body from svc.webhook_deliveries, generate_series(1, 2500)`,
+  );
+  await addNote("ann", "other");
+  const first = await claim();
+  expect(first.map(title)).toEqual(["hot", "other"]);
+  for (let open = first[0] as Claimed, n = 0; n < 4; n++) {
+    await end(open);
+    const [next, ...more] = await claim();
+    expect([title(next as Claimed), more]).toEqual(["hot", []]);
+    open = next as Claimed;
+  }
+  const due = "select from svc.webhook_deliveries where state = 'pending' and due_at <= now() and row_key like $1";
+  expect(await db.sql(due, [`%[${hot}]`])).toEqual([]);
+});
+
 test("an endpoint that asks to wait gets nothing until then, although deliveries to it are still being sent", async () => {
   const endpoint = await addEndpoint("ann", "/ann");
   const open = await widen(endpoint);
