@@ -54,7 +54,8 @@ const others: Planted[] = [
   },
   {
     rule: "bypassing_role",
-    plant: "begin; create role lint_between; grant pg_read_server_files to lint_between; grant lint_between to svc_anonymous",
+    plant:
+      "begin; create role lint_between; grant pg_read_server_files to lint_between; grant lint_between to svc_anonymous",
     undo: "rollback",
   },
   {

@@ -109,9 +109,7 @@ test("after eleven attempts a delivery is dead, a redirect is not followed, and 
   const id = await addNote("ann", "1");
   for (let attempts = 1; attempts < 11; attempts++) {
     await until(async () => (await deliveries())[0]?.attempts === attempts && got.length === attempts);
-    await until(
-      async () => (await db.sql("select from svc_private.webhook_leases where sending = '{}'")).length > 0,
-    );
+    await until(async () => (await db.sql("select from svc_private.webhook_leases where sending = '{}'")).length > 0);
     await hurry();
   }
   await settled();
