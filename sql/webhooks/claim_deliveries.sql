@@ -50,6 +50,7 @@ declare
   busy uuid[];  -- what is being sent to the endpoint
   held timestamptz;  -- until when the row's delivery is being sent
   passed text[];  -- rows of which nothing is sent now
+  moment timestamptz;  -- an index finds what is due by it, and not by clock_timestamp(), which is volatile
   waiting text;
   first_id uuid;
   first_due timestamptz;
@@ -123,10 +124,11 @@ begin
     end if;
 
     passed := '{}';
+    moment := clock_timestamp();
     for place in 1 .. least(turn.share, lease_row.places - cardinality(busy)) loop
       loop
         select d.row_key into waiting from svc.webhook_deliveries d
-         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= clock_timestamp()
+         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= moment
            and d.row_key <> all (passed)
          order by d.due_at, d.sequence
          limit 1;
@@ -153,13 +155,13 @@ begin
           end if;
         else
           first_due := coalesce(held, first_due);
-          exit when coalesce(first_due <= clock_timestamp(), true);
+          exit when coalesce(first_due <= moment, true);
           update svc.webhook_deliveries d
              set due_at = first_due
            where d.id = any (array(
              select l.id from svc.webhook_deliveries l
               where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
-                and l.due_at <= clock_timestamp()
+                and l.due_at <= moment
               limit changeable));
           get diagnostics changed = row_count;
           changeable := changeable - changed;
