@@ -15,25 +15,50 @@ interface ZodPart {
 
 const withCode = new WeakMap<object, boolean>();
 
+/** Most schemas and checks within one that are looked at: a lazy schema may make new ones without end. */
+const mostParts = 10_000;
+
 /** The result, or a promise of it. */
 export function runSchema(schema: StandardSchemaV1, value: unknown): Result | Promise<Result> {
-  if (!isZod(schema) || !schema.safeParseAsync) return schema["~standard"].validate(value);
-  const runsCode = withCode.get(schema) ?? findsCode(schema, new Set());
+  const { "~standard": standard } = schema;
+  if (standard.vendor !== "zod" || !isZod(schema) || !schema.safeParseAsync) return standard.validate(value);
+  const runsCode = withCode.get(schema) ?? findsCode(schema);
   withCode.set(schema, runsCode);
-  if (!runsCode) return schema["~standard"].validate(value);
+  if (!runsCode) return standard.validate(value);
   return schema.safeParseAsync(value).then(({ data, error }) => (error ? { issues: error.issues } : { value: data }));
 }
 
 const isZod = <T>(value: T): value is T & ZodPart => typeof value === "object" && value !== null && "_zod" in value;
 
-/** Whether a function of the author runs when the schema does, also within others. @param seen schemas may contain themselves */
-function findsCode(part: ZodPart, seen: Set<unknown>): boolean {
-  if (seen.has(part)) return false;
-  seen.add(part);
-  const { def } = part._zod;
-  const isCode = ["transform", "custom", "promise"].includes(def.type ?? "") || def.check === "custom";
-  if (isCode || typeof def.transform === "function") return true;
-  const inner = def.type === "lazy" ? [(def.getter as () => unknown)()] : Object.values(def);
-  const parts = inner.flatMap((one) => (isZod(one) || Array.isArray(one) ? one : []));
-  return [...parts, ...Object.values(def.shape ?? {})].some((one) => isZod(one) && findsCode(one, seen));
+/**
+ * Whether a function of the author runs when the schema does, also within others. A record whose keys are transformed counts as
+ * without: zod takes no such keys in a schema that is run as an asynchronous one.
+ */
+function findsCode(schema: ZodPart): boolean {
+  const parts = partsOf(schema);
+  if (parts.some(({ _zod: { def } }) => isZod(def.keyType) && def.type === "record" && transforms(def.keyType)))
+    return false;
+  return parts.length > mostParts || parts.some(isCode);
+}
+
+const transforms = (schema: ZodPart) => partsOf(schema).some(({ _zod: { def } }) => def.type === "transform");
+
+const isCode = ({ _zod: { def } }: ZodPart) =>
+  ["transform", "custom", "promise"].includes(def.type ?? "") ||
+  def.check === "custom" ||
+  typeof def.transform === "function";
+
+/** A schema, and the schemas and checks within it, which may contain themselves. */
+function partsOf(schema: ZodPart): ZodPart[] {
+  const parts = new Set([schema]);
+  for (const part of parts) {
+    const { def } = part._zod;
+    // To read a default is to run the author's function for it.
+    const members = Object.keys(def).map((key) => (key === "defaultValue" ? undefined : def[key]));
+    const lazy = def.type === "lazy" ? (def.getter as () => unknown)() : undefined;
+    const inner: unknown[] = [members, Object.values(def.shape ?? {}), lazy].flat(2);
+    for (const one of inner) if (isZod(one)) parts.add(one);
+    if (parts.size > mostParts) break;
+  }
+  return [...parts];
 }

@@ -94,23 +94,29 @@ function checkParts<Output>(
 ): Result<Output> | Promise<Result<Output>> {
   const values: unknown[] = [];
   const issues: StandardSchemaV1.Issue[] = [];
-  const pending: Promise<void>[] = [];
+  const left = parts[Symbol.iterator]();
   let index = 0;
-  for (const [key, schema, value] of parts) {
-    if (issues.length >= MAX_ISSUES) break;
-    const at = index++;
-    const settle = (result: Result<unknown>): void => {
-      if (!result.issues) values[at] = result.value;
-      // Not `push(...)`: spreading a hundred thousand issues of another vendor would overflow the stack.
-      else for (const i of result.issues) issues.push({ message: i.message, path: [key, ...(i.path ?? [])] });
-    };
-    const result = runSchema(schema, value);
-    if (result instanceof Promise) pending.push(result.then(settle));
-    else settle(result);
-  }
-  const finish = (): Result<Output> =>
-    issues.length > 0 ? { issues: issues.slice(0, MAX_ISSUES) } : { value: build(values) };
-  return pending.length > 0 ? Promise.all(pending).then(finish) : finish();
+  const check = (): Result<Output> | Promise<Result<Output>> => {
+    const pending: Promise<void>[] = [];
+    // Promises are awaited in between, since their issues count, too.
+    while (issues.length < MAX_ISSUES && pending.length < MAX_ISSUES) {
+      const { done, value: part } = left.next();
+      if (done) break;
+      const [key, schema, value] = part;
+      const at = index++;
+      const settle = (result: Result<unknown>): void => {
+        if (!result.issues) values[at] = result.value;
+        // Not `push(...)`: spreading a hundred thousand issues of another vendor would overflow the stack.
+        else for (const i of result.issues) issues.push({ message: i.message, path: [key, ...(i.path ?? [])] });
+      };
+      const result = runSchema(schema, value);
+      if (result instanceof Promise) pending.push(result.then(settle));
+      else settle(result);
+    }
+    if (pending.length > 0) return Promise.all(pending).then(check);
+    return issues.length > 0 ? { issues: issues.slice(0, MAX_ISSUES) } : { value: build(values) };
+  };
+  return check();
 }
 
 /**
