@@ -13,7 +13,7 @@ export type ProcedureBag = Record<string, Procedure | Record<string, Procedure>>
 
 /** @typeParam P without a constraint: a wrong item is an error at its key, and the other procedures keep their types */
 export interface ApiBags<P extends object, C extends ChannelBag = ChannelBag> {
-  procedures?: P extends ProcedureBag ? P : ProcedureBag;
+  procedures?: [P] extends [ProcedureBag] ? P : ProcedureBag;
   channels?: C;
   httpRoutes?: Record<string, HttpRoute>;
   crons?: Record<string, Cron>;

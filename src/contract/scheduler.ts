@@ -9,12 +9,7 @@ export interface ScheduledProcedure<Input = unknown> {
 }
 
 /** The arguments that a procedure's `.input()` takes: none without it. Of a name the compiler knows nothing. */
-type ArgumentsOf<P> =
-  P extends ScheduledProcedure<infer Input>
-    ? undefined extends Input
-      ? [args?: Input]
-      : [args: Input]
-    : [args?: unknown];
+type ArgumentsOf<Input> = undefined extends Input ? [args?: Input] : [args: Input];
 
 /**
  * The `scheduler` of a context. Jobs run as the user who scheduled them, unless the procedure declares
@@ -31,10 +26,10 @@ export interface ContextScheduler {
    * @throws SvcError VALIDATION_FAILED for arguments that cannot be stored or that its `.input()` rejects, INTERNAL for
    *   what is not an internal procedure of `defineApi` and for an invalid delay, QUERY_WROTE in a query
    */
-  runAfter<P extends string | ScheduledProcedure>(
+  runAfter<Input = unknown>(
     delayMs: number,
-    procedure: P,
-    ...args: ArgumentsOf<NoInfer<P>>
+    procedure: string | ScheduledProcedure<Input>,
+    ...args: ArgumentsOf<NoInfer<Input>>
   ): Promise<string>;
   /**
    * Runs an internal procedure at a time; one in the past means now.
@@ -42,10 +37,10 @@ export interface ContextScheduler {
    * @param at a Date, epoch milliseconds or ISO 8601. A text without an offset is in UTC
    * @throws SvcError INTERNAL for a date that does not exist, such as February 30, and for one after ten years
    */
-  runAt<P extends string | ScheduledProcedure>(
+  runAt<Input = unknown>(
     at: Date | number | string,
-    procedure: P,
-    ...args: ArgumentsOf<NoInfer<P>>
+    procedure: string | ScheduledProcedure<Input>,
+    ...args: ArgumentsOf<NoInfer<Input>>
   ): Promise<string>;
   /**
    * Removes a job of the caller from the queue, if it has not started.
