@@ -202,7 +202,7 @@ export interface ScopedRealtime<T extends PgTable = PgTable> {
 export type RealtimeOption<T extends PgTable> = false | { listRealtime?: boolean } | ScopedRealtime<T>;
 
 /** Passed to a hook besides the data. */
-interface CrudHookCall {
+export interface CrudHookCall {
   context: Context;
 }
 
