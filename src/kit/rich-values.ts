@@ -46,9 +46,13 @@ export function toParts(what: string, value: unknown, instead: string) {
 
 /** Where the first unreadable part is, such as `, at rows.0,`; "" for the value itself, and inside of maps and sets. */
 function placeOf(value: unknown): string {
+  const seen = new Set<unknown>();
   const search = (part: unknown, path: readonly string[]): readonly string[] | undefined => {
-    if (typeof part !== "object" || part === null) return undefined;
+    if (typeof part !== "object" || part === null || seen.has(part)) return undefined;
     if (unreadable(part) !== undefined) return path;
+    seen.add(part);
+    // The serializer reads no members of class instances, either.
+    if (![Array.prototype, Object.prototype, null].includes(Object.getPrototypeOf(part))) return undefined;
     for (const [key, inner] of Object.entries(part)) {
       const found = search(inner, [...path, key]);
       if (found) return found;

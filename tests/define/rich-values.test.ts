@@ -29,6 +29,12 @@ test("a promise, a Response and a stream are refused: JSON makes {} of them", ()
   expect(() => encodeResult({ all: new Map([["a", Promise.resolve(1)]]) })).toThrow(
     "result holds a promise. Await it.",
   );
+  const pool = Object.assign(new (class Pool {})(), { own: {}, of: Promise.resolve() });
+  pool.own = pool;
+  expect(() => encodeResult({ pool, late: Promise.resolve(1) })).toThrow("result, at late, holds a promise.");
+  const own: { all: Set<unknown>; own?: unknown } = { all: new Set([Promise.resolve(1)]) };
+  own.own = own;
+  expect(() => encodeResult(own)).toThrow("result holds a promise.");
   expect(() => encodeResult(new Response("x"))).toThrow("holds a Response. Return what it holds");
   expect(() => encodeValue("The step's result", { of: new ReadableStream() })).toThrow(
     "The step's result, at of, holds a stream. Return it from a route",
