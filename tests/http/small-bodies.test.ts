@@ -39,15 +39,27 @@ async function begin(length: number | null): Promise<Socket> {
   return socket;
 }
 
-test("a body that arrives byte by byte is the one that was sent", async () => {
-  const body = Buffer.from('{"name":"small.echo","args":"Grüße"}');
-  const socket = await begin(body.length);
-  for (const byte of body) {
-    socket.write(Buffer.of(byte));
-    await sleep(2);
+/** With a fake clock of bodies: a busy machine would be too slow for a real one. */
+async function atItsOwnPace(work: () => Promise<void>): Promise<void> {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  try {
+    await work();
+  } finally {
+    vi.advanceTimersByTime(limits.bodyWindowMs); // ends the clock, which begins again with a real timer
+    vi.useRealTimers();
   }
-  expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 .*\{"json":"Grüße"\}/s);
-});
+}
+
+test("a body that arrives byte by byte is the one that was sent", () =>
+  atItsOwnPace(async () => {
+    const body = Buffer.from('{"name":"small.echo","args":"Grüße"}');
+    const socket = await begin(body.length);
+    for (const byte of body) {
+      socket.write(Buffer.of(byte));
+      await sleep(2);
+    }
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 .*\{"json":"Grüße"\}/s);
+  }));
 
 test("a body with a byte order mark is read without it", async () => {
   const headers = { "content-type": "application/json" };
@@ -62,13 +74,11 @@ test("a body of a known length that stalls is answered with 408, and its connect
   expect(calls).toBe(0);
 });
 
-// The clock of bodies is a fake one: a busy machine would be too slow for a real one.
 test.for([
   ["of a known length", false],
   ["in chunks", true],
-] as const)("a body %s that arrives slowly, but as fast as it must, is taken", async ([, isChunked]) => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
-  try {
+] as const)("a body %s that arrives slowly, but as fast as it must, is taken", ([, isChunked]) =>
+  atItsOwnPace(async () => {
     const pieces = ['{"name":"small.echo","args":"', "a", "b", "c", "d", "e"].map((one) => one + "x".repeat(400));
     pieces.push('"}');
     const socket = await begin(isChunked ? null : pieces.join("").length);
@@ -80,8 +90,5 @@ test.for([
     }
     if (isChunked) socket.write("0\r\n\r\n");
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /);
-  } finally {
-    vi.advanceTimersByTime(limits.bodyWindowMs); // ends the clock, which begins again with a real timer
-    vi.useRealTimers();
-  }
-});
+  }),
+);
