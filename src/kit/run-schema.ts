@@ -16,16 +16,20 @@ interface ZodPart {
 const withCode = new WeakMap<object, boolean>();
 
 /** Most schemas and checks within one that are looked at: a lazy schema may make new ones without end. */
-const mostParts = 10_000;
+const mostParts = 2_000;
 
 /** The result, or a promise of it. */
 export function runSchema(schema: StandardSchemaV1, value: unknown): Result | Promise<Result> {
-  const { "~standard": standard } = schema;
-  if (standard.vendor !== "zod" || !isZod(schema) || !schema.safeParseAsync) return standard.validate(value);
-  const runsCode = withCode.get(schema) ?? findsCode(schema);
-  withCode.set(schema, runsCode);
-  if (!runsCode) return standard.validate(value);
+  if (!runsCode(schema)) return schema["~standard"].validate(value);
   return schema.safeParseAsync(value).then(({ data, error }) => (error ? { issues: error.issues } : { value: data }));
+}
+
+/** Whether this is a schema of zod that runs code of its author. */
+export function runsCode(schema: StandardSchemaV1): schema is StandardSchemaV1 & Required<ZodPart> {
+  if (schema["~standard"].vendor !== "zod" || !isZod(schema) || !schema.safeParseAsync) return false;
+  const known = withCode.get(schema) ?? findsCode(schema);
+  withCode.set(schema, known);
+  return known;
 }
 
 const isZod = <T>(value: T): value is T & ZodPart => typeof value === "object" && value !== null && "_zod" in value;

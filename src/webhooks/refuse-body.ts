@@ -7,6 +7,7 @@ import type { ColumnDescription, WireKind } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import type { WebhookEvent } from "../contract/webhook.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { runsCode } from "../kit/run-schema.ts";
 
 /** As `wireForms` has them. Values of the kinds that are missing can be anything. */
 const examples: Partial<Record<WireKind, unknown>> = {
@@ -43,11 +44,12 @@ export function refuseBody(where: string, { input }: ProcedureDefinition, { name
   });
 }
 
-/** None, if the schema answers later, or fails: then it is asked about real bodies alone. */
+/** None, if the schema runs code of its author, answers later, or fails: then it is asked about real bodies alone. */
 function issuesOf(schema: StandardSchemaV1 | undefined, body: unknown): readonly StandardSchemaV1.Issue[] {
+  if (!schema || runsCode(schema)) return [];
   try {
-    const result = schema?.["~standard"].validate(body);
-    if (!(result instanceof Promise)) return result?.issues ?? [];
+    const result = schema["~standard"].validate(body);
+    if (!(result instanceof Promise)) return result.issues ?? [];
     result.catch(() => {});
   } catch {}
   return [];

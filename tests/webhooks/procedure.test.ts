@@ -251,6 +251,18 @@ describe("the procedure of a webhook", () => {
     expect(taking(input)).not.toThrow();
   });
 
+  test("has checks that may ask a database: none runs when the webhook is defined", () => {
+    let asked = 0;
+    const isThere = async () => ++asked < 0;
+    for (const input of [
+      data({ id: z.string().refine(isThere) }),
+      data({ id: z.string().transform(isThere) }),
+      z.object({ data: z.unknown() }).check(async () => void (await isThere())),
+    ])
+      expect(taking(input)).not.toThrow();
+    expect(asked).toBe(0);
+  });
+
   test("gets nothing that waits for a receiver, nor does the receiver, once the webhook runs it", async () => {
     const declare = (to: { env: string } | { procedure: typeof follow }) => {
       const { webhooks } = defineApi({ webhooks: { told: webhook({ ...options, to }) } })["~svc"];
