@@ -218,6 +218,7 @@ describe("the procedure of a webhook", () => {
       },
     });
   const data = (shape: z.ZodRawShape) => z.object({ data: z.object(shape) });
+  const later: z.ZodType[] = [];
 
   test.for<[string, z.ZodType]>([
     ["id: ", z.object({ id: z.string() })],
@@ -247,6 +248,7 @@ describe("the procedure of a webhook", () => {
     ["a later answer", data({ id: z.string().refine(async () => false) })],
     ["an error of its own", data({ id: z.string().transform((text) => JSON.parse(text)) })],
     ["names that may be missing", data({ title: z.string().optional() })],
+    ["a part that is defined later", data({ more: z.lazy((): z.ZodType => (later[0] as z.ZodType).optional()) })],
   ])("is left to say what it takes of values: %s", ([, input]) => {
     expect(taking(input)).not.toThrow();
   });
