@@ -7892,10 +7892,10 @@ declare
   turn record;
   receiver record;
   lease_row svc_private.webhook_leases;
+  moment timestamptz;  -- a variable, by which an index is searched, as it is not by clock_timestamp()
   busy uuid[];  -- what is being sent to the endpoint
   held timestamptz;  -- until when the row's delivery is being sent
   passed text[];  -- rows of which nothing is sent now
-  moment timestamptz;  -- an index finds what is due by it, and not by clock_timestamp(), which is volatile
   waiting text;
   first_id uuid;
   first_due timestamptz;
@@ -7941,8 +7941,10 @@ begin
       where l.busy_until <= clock_timestamp()
     returning l.* into lease_row;
     continue when not found;  -- its receiver has asked to wait
+    moment := clock_timestamp();
+    changeable := greatest(changeable, 50);
     busy := array(select d.id from svc.webhook_deliveries d
-                   where d.id = any (lease_row.sending) and d.ended_at is null and d.due_at > clock_timestamp());
+                   where d.id = any (lease_row.sending) and d.ended_at is null and d.due_at > moment);
 
     url := null;
     secret := null;
@@ -7960,7 +7962,7 @@ begin
         continue;
       end if;
       if receiver.enabled is not true then  -- it waits before the next look
-        update svc_private.webhook_leases l set busy_until = clock_timestamp() + lease
+        update svc_private.webhook_leases l set busy_until = moment + lease
          where l.source = turn.source and l.endpoint = turn.endpoint;
         continue;
       end if;
@@ -7969,7 +7971,6 @@ begin
     end if;
 
     passed := '{}';
-    moment := clock_timestamp();
     for place in 1 .. least(turn.share, lease_row.places - cardinality(busy)) loop
       loop
         select d.row_key into waiting from svc.webhook_deliveries d
@@ -7977,10 +7978,12 @@ begin
            and d.row_key <> all (passed)
          order by d.due_at, d.sequence
          limit 1;
-        select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
-         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
-         order by d.sequence
-         limit 1;
+        select f.id, f.due_at, f.webhook, f.owner into first_id, first_due, first_webhook, first_owner
+          from (select d.* from svc.webhook_deliveries d
+                 where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key >= waiting
+                 order by d.row_key, d.sequence
+                 limit 1) f
+         where f.row_key = waiting;
         -- It may be a later one of the row, when an operator retries a dead one.
         select d.due_at into held from svc.webhook_deliveries d where d.id = any (busy) and d.row_key = waiting;
         if held is null and first_owner is not null
@@ -7999,15 +8002,30 @@ begin
             exit;
           end if;
         else
-          first_due := coalesce(held, first_due);
-          exit when coalesce(first_due <= moment, true);
-          update svc.webhook_deliveries d
-             set due_at = first_due
-           where d.id = any (array(
-             select l.id from svc.webhook_deliveries l
-              where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
-                and l.due_at <= moment
-              limit changeable));
+          exit when coalesce(coalesce(held, first_due) <= moment, true);
+          if cardinality(passed) = 10 then
+            first_id := null;  -- the next call looks further
+            exit;
+          end if;
+          with sent as materialized (
+            select d.row_key, d.due_at from svc.webhook_deliveries d where d.id = any (busy)
+          ), due as materialized (
+            select d.id, d.row_key from svc.webhook_deliveries d
+             where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= moment
+             order by d.due_at, d.sequence
+             limit changeable for update skip locked
+          ), kept as materialized (
+            select due.id, coalesce(sent.due_at, before.due_at) as due_at
+              from due
+              left join sent on sent.row_key = due.row_key
+             cross join lateral (
+               select d.row_key, d.due_at from svc.webhook_deliveries d
+                where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key >= due.row_key
+                order by d.row_key, d.sequence
+                limit 1) before
+             where before.row_key = due.row_key
+          )
+          update svc.webhook_deliveries d set due_at = kept.due_at from kept where d.id = kept.id and kept.due_at > moment;
           get diagnostics changed = row_count;
           changeable := changeable - changed;
           passed := passed || waiting;
@@ -8015,7 +8033,7 @@ begin
       end loop;
       update svc.webhook_deliveries d
          set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-       where d.id = first_id and d.ended_at is null and d.due_at <= clock_timestamp()
+       where d.id = first_id and d.ended_at is null and d.due_at <= moment
       returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
         into id, webhook, source, endpoint, body, attempt;
       exit when id is null;
@@ -8879,9 +8897,9 @@ begin
     update svc.webhook_deliveries d
        set due_at = d.created_at
      where d.id = (select n.id from svc.webhook_deliveries n
-                    where n.source = ended.source and n.endpoint = ended.endpoint and n.row_key = ended.row_key and n.state = 'pending'
-                    order by n.sequence limit 1 for update skip locked)
-       and d.due_at > clock_timestamp() and (d.attempts = 0 or d.due_at = ended.due_at);
+                    where n.source = ended.source and n.endpoint = ended.endpoint and n.row_key >= ended.row_key and n.state = 'pending'
+                    order by n.row_key, n.sequence limit 1 for update skip locked)
+       and d.row_key = ended.row_key and d.due_at > clock_timestamp() and (d.attempts = 0 or d.due_at = ended.due_at);
   end if;
   return coalesce(ended.state, (select d.state from svc.webhook_deliveries d
                                  where d.id = end_delivery.delivery and d.attempts = end_delivery.attempt));

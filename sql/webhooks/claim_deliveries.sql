@@ -14,19 +14,21 @@
 --
 -- A delivery that is due, but waits for another one of its row, gets the time of that one. So a row that changes often, while
 -- its endpoint fails, has one delivery that is due, and not thousands which each claim would read. svc_private.end_delivery() makes the
--- next one due.
+-- next one due. All that wait are changed by one statement, and after ten rows of which nothing can be sent the call looks no further: an
+-- endpoint that fails may have thousands of such rows, each of which would take a statement.
 --
 -- An endpoint that has another owner now gets nothing of the owner before: such deliveries are dead, and so are those to an endpoint
 -- that was deleted. So are those of a webhook that a migration ends; the state is asked again when the delivery is locked.
 --
--- A call changes at most 1,000 deliveries that it does not return. Later calls do the rest: an endpoint may have so many that one
--- call would take longer than a statement may, and then no call would return anything.
+-- A call changes about 1,000 deliveries that it does not return, and at least 50 of each endpoint. Later calls do the rest: an endpoint
+-- may have so many that one call would take longer than a statement may, and then no call would return anything.
 --
 -- It ends when it has 16 MiB, the longest body (svc_private.bounded_body): a worker holds what it gets in memory.
 --
 -- Endpoints with pending deliveries are found by jumps along the index, not by reading all of their deliveries. The statistics of a
 -- queue are outdated: where they say that nothing is pending, PostgreSQL would read and sort all that is. So it may neither sort nor
--- read the table, and one delivery is found by its key alone (svc_private.end_delivery()).
+-- read the table, and one delivery is found by its key alone (svc_private.end_delivery()). The first one of a row is the first from its
+-- key on: with `row_key = …` PostgreSQL may read all that the endpoint ever got, in their order.
 --
 -- SECURITY DEFINER, because svc_system only reads the deliveries.
 
@@ -47,10 +49,10 @@ declare
   turn record;
   receiver record;
   lease_row svc_private.webhook_leases;
+  moment timestamptz;  -- a variable, by which an index is searched, as it is not by clock_timestamp()
   busy uuid[];  -- what is being sent to the endpoint
   held timestamptz;  -- until when the row's delivery is being sent
   passed text[];  -- rows of which nothing is sent now
-  moment timestamptz;  -- an index finds what is due by it, and not by clock_timestamp(), which is volatile
   waiting text;
   first_id uuid;
   first_due timestamptz;
@@ -96,8 +98,10 @@ begin
       where l.busy_until <= clock_timestamp()
     returning l.* into lease_row;
     continue when not found;  -- its receiver has asked to wait
+    moment := clock_timestamp();
+    changeable := greatest(changeable, 50);
     busy := array(select d.id from svc.webhook_deliveries d
-                   where d.id = any (lease_row.sending) and d.ended_at is null and d.due_at > clock_timestamp());
+                   where d.id = any (lease_row.sending) and d.ended_at is null and d.due_at > moment);
 
     url := null;
     secret := null;
@@ -115,7 +119,7 @@ begin
         continue;
       end if;
       if receiver.enabled is not true then  -- it waits before the next look
-        update svc_private.webhook_leases l set busy_until = clock_timestamp() + lease
+        update svc_private.webhook_leases l set busy_until = moment + lease
          where l.source = turn.source and l.endpoint = turn.endpoint;
         continue;
       end if;
@@ -124,7 +128,6 @@ begin
     end if;
 
     passed := '{}';
-    moment := clock_timestamp();
     for place in 1 .. least(turn.share, lease_row.places - cardinality(busy)) loop
       loop
         select d.row_key into waiting from svc.webhook_deliveries d
@@ -132,10 +135,12 @@ begin
            and d.row_key <> all (passed)
          order by d.due_at, d.sequence
          limit 1;
-        select d.id, d.due_at, d.webhook, d.owner into first_id, first_due, first_webhook, first_owner from svc.webhook_deliveries d
-         where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key = waiting
-         order by d.sequence
-         limit 1;
+        select f.id, f.due_at, f.webhook, f.owner into first_id, first_due, first_webhook, first_owner
+          from (select d.* from svc.webhook_deliveries d
+                 where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key >= waiting
+                 order by d.row_key, d.sequence
+                 limit 1) f
+         where f.row_key = waiting;
         -- It may be a later one of the row, when an operator retries a dead one.
         select d.due_at into held from svc.webhook_deliveries d where d.id = any (busy) and d.row_key = waiting;
         if held is null and first_owner is not null
@@ -154,15 +159,30 @@ begin
             exit;
           end if;
         else
-          first_due := coalesce(held, first_due);
-          exit when coalesce(first_due <= moment, true);
-          update svc.webhook_deliveries d
-             set due_at = first_due
-           where d.id = any (array(
-             select l.id from svc.webhook_deliveries l
-              where l.source = turn.source and l.endpoint = turn.endpoint and l.state = 'pending' and l.row_key = waiting
-                and l.due_at <= moment
-              limit changeable));
+          exit when coalesce(coalesce(held, first_due) <= moment, true);
+          if cardinality(passed) = 10 then
+            first_id := null;  -- the next call looks further
+            exit;
+          end if;
+          with sent as materialized (
+            select d.row_key, d.due_at from svc.webhook_deliveries d where d.id = any (busy)
+          ), due as materialized (
+            select d.id, d.row_key from svc.webhook_deliveries d
+             where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.due_at <= moment
+             order by d.due_at, d.sequence
+             limit changeable for update skip locked
+          ), kept as materialized (
+            select due.id, coalesce(sent.due_at, before.due_at) as due_at
+              from due
+              left join sent on sent.row_key = due.row_key
+             cross join lateral (
+               select d.row_key, d.due_at from svc.webhook_deliveries d
+                where d.source = turn.source and d.endpoint = turn.endpoint and d.state = 'pending' and d.row_key >= due.row_key
+                order by d.row_key, d.sequence
+                limit 1) before
+             where before.row_key = due.row_key
+          )
+          update svc.webhook_deliveries d set due_at = kept.due_at from kept where d.id = kept.id and kept.due_at > moment;
           get diagnostics changed = row_count;
           changeable := changeable - changed;
           passed := passed || waiting;
@@ -170,7 +190,7 @@ begin
       end loop;
       update svc.webhook_deliveries d
          set attempts = d.attempts + 1, due_at = clock_timestamp() + lease
-       where d.id = first_id and d.ended_at is null and d.due_at <= clock_timestamp()
+       where d.id = first_id and d.ended_at is null and d.due_at <= moment
       returning d.id, d.webhook, d.source, d.endpoint, d.body, d.attempts
         into id, webhook, source, endpoint, body, attempt;
       exit when id is null;

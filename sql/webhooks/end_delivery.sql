@@ -25,7 +25,7 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
-set enable_sort = off  -- the next one of the row is found by the row's index, however old the statistics are
+set enable_sort = off  -- the next one of the row is found by the row's index, as in svc_private.claim_deliveries()
 set jit = off
 as $$
 declare
@@ -55,9 +55,9 @@ begin
     update svc.webhook_deliveries d
        set due_at = d.created_at
      where d.id = (select n.id from svc.webhook_deliveries n
-                    where n.source = ended.source and n.endpoint = ended.endpoint and n.row_key = ended.row_key and n.state = 'pending'
-                    order by n.sequence limit 1 for update skip locked)
-       and d.due_at > clock_timestamp() and (d.attempts = 0 or d.due_at = ended.due_at);
+                    where n.source = ended.source and n.endpoint = ended.endpoint and n.row_key >= ended.row_key and n.state = 'pending'
+                    order by n.row_key, n.sequence limit 1 for update skip locked)
+       and d.row_key = ended.row_key and d.due_at > clock_timestamp() and (d.attempts = 0 or d.due_at = ended.due_at);
   end if;
   return coalesce(ended.state, (select d.state from svc.webhook_deliveries d
                                  where d.id = end_delivery.delivery and d.attempts = end_delivery.attempt));

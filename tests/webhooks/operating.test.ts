@@ -187,7 +187,7 @@ test("many deliveries to an endpoint that is gone, or another owner's now, end l
     ended.push((await deliveries()).filter((one) => one.state === "dead").length);
   }
   expect(claimed).toEqual(["DONE_HOOK"]);
-  expect(ended).toEqual([1000, 2000, 2400, 2400]);
+  expect(ended).toEqual([1050, 2050, 2400, 2400]);
 });
 
 test("what is due is found, and its end noted, without reading all that wait", async () => {

@@ -117,6 +117,40 @@ test("a row with thousands of waiting deliveries keeps no other row waiting, and
   expect(await db.sql(due, [`%[${hot}]`])).toEqual([]);
 });
 
+test("thousands of rows that wait for their next attempt, and have changed since, keep no claim longer than a statement may take", async () => {
+  const endpoint = await addEndpoint("ann", "/ann");
+  await addNote("ann", "ready");
+  await db.sql(
+    `insert into svc.webhook_deliveries (webhook, source, endpoint, owner, row_key, body, attempts, due_at)
+     select d.webhook, d.source, d.endpoint, d.owner, 'row ' || n, d.body, attempt, d.due_at + attempt * interval '1 hour' - interval '1 s'
+       from svc.webhook_deliveries d, generate_series(1, 8000) n, unnest(array[1, 0]) attempt`,
+  );
+  const system = await db.connect("system");
+  await system.query("set statement_timeout = '30s'"); // src/postgres/pools.ts
+  const work = async () =>
+    (await system.query("select endpoint, body from svc_private.claim_deliveries(50, '1 minute')")).rows;
+  const got: Claimed[] = [];
+  for (let n = 0; n < 20 && got.length === 0; n++) got.push(...(await work()));
+  expect(got.map((one) => [one.endpoint, title(one)])).toEqual([[endpoint, "ready"]]);
+});
+
+test("neither a claim nor the end of a delivery reads what an endpoint has got before, however old the statistics are", async () => {
+  await addEndpoint("ann", "/ann");
+  await db.sql("analyze svc.webhook_deliveries");
+  const id = await addNote("ann", "1");
+  await change(id, "2");
+  await addNote("ann", "other");
+  const system = await db.connect("admin");
+  await system.query("begin");
+  const { rows } = await system.query("select * from svc_private.claim_deliveries(50, '1 minute')");
+  await system.query("select svc_private.end_delivery($1, 1, 200, null, null)", [rows[0].id]);
+  const scans = "select pg_stat_get_xact_numscans('svc.webhook_deliveries_endpoint'::regclass)::int as it";
+  const { rows: count } = await system.query(scans);
+  await system.query("rollback");
+  expect(rows.map(title)).toEqual(["1"]);
+  expect(count).toEqual([{ it: 0 }]);
+});
+
 test("an endpoint that asks to wait gets nothing until then, although deliveries to it are still being sent", async () => {
   const endpoint = await addEndpoint("ann", "/ann");
   const open = await widen(endpoint);
