@@ -1,5 +1,6 @@
 -- Makes a restored database a copy that does nothing by itself: no mail, no webhook, no job of the original leaves it twice. Called by
--- src/backup/restore.ts (svc db restore --as-copy), in the transaction that restores, so no worker ever sees what was waiting.
+-- src/backup/restore.ts (svc db restore --as-copy), in the transaction that restores, so no worker ever sees what was waiting, nor what
+-- the SQL of --sql has added by triggers.
 --
 -- Endpoints are rows of the application, and are switched off: else each change in the copy would be told to customers. This comes
 -- first, and the queue last, because triggers on these tables may add jobs.
@@ -14,7 +15,7 @@ declare
   endpoints text;
 begin
   for endpoints in
-    select distinct w.declared -> 'endpoints' ->> 'table' from svc_private.list_webhooks() w where w.declared ? 'endpoints'
+    select distinct w.declared -> 'endpoints' ->> 'table' from svc_private.list_webhooks() w where to_regclass(w.declared -> 'endpoints' ->> 'table') is not null
   loop
     execute format('update %s set enabled = false where enabled', endpoints);
   end loop;

@@ -191,8 +191,9 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
       `select svc_private.require_restored(${json(tables)}, ${json(sameMajor ? definitions : null)}, ${json(clusterState.sequences)})`,
     );
     if (options.endSessions) await say("delete from auth.session");
-    if (options.asCopy) await say("select svc_private.silence_copy()");
-    if (options.sql !== undefined) await say(`${options.sql}\n`); // it may end with a comment
+    // As a value: psql reads no commands of its own in it, such as \q.
+    if (options.sql !== undefined) await say(`select ${pg.escapeLiteral(options.sql)}\n\\gexec\n`);
+    if (options.asCopy) await say("select svc_private.silence_copy()"); // after triggers that these changes fire
     await say(`\\echo ${marks.committing}\ncommit`);
     input.write(`\\echo ${marks.committed}\n`);
     // The rows are back: statistics that fail, for want of disk space, come with autovacuum.
@@ -210,6 +211,7 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
   await restored.catch((error) => {
     if (!said.includes(marks.committed)) throw explain(error, target, said); // otherwise only the statistics are missing
   });
+  if (!said.includes(marks.committed)) throw explain("psql ended before the commit.", target, said);
 }
 
 // An object gets its owner only where that role may create objects, and the dump grants privileges last. Superusers need neither.

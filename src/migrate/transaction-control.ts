@@ -19,6 +19,16 @@ const control =
 
 /** @param path of the file, in its scope @throws MigrationError with the line */
 export function refuseTransactionControl(path: string, { text }: Pick<MigrationFile, "text">): void {
+  const found = transactionControlIn(text);
+  if (!found) return;
+  throw new MigrationError(`${path.replace(/^application\//, "")}:${found.line}: ${found.statement} in a migration`, {
+    hint: "Leave out BEGIN, COMMIT, END and ROLLBACK: `svc migrate` applies all files in one transaction, or none of them.",
+    file: path,
+  });
+}
+
+/** The first statement that would end the transaction, in capitals, and its line. */
+export function transactionControlIn(text: string): { statement: string; line: number } | undefined {
   const bare = withoutQuoted(text);
   let bodies = 0;
   const found = [...bare.matchAll(control)].find(([, statement]) => {
@@ -27,13 +37,12 @@ export function refuseTransactionControl(path: string, { text }: Pick<MigrationF
     else return true;
     return false;
   });
-  if (!found) return;
+  if (!found) return undefined;
   const [whole, statement = ""] = found;
-  const line = bare.slice(0, found.index + whole.length).split("\n").length;
-  throw new MigrationError(`${path.replace(/^application\//, "")}:${line}: ${statement.toUpperCase()} in a migration`, {
-    hint: "Leave out BEGIN, COMMIT, END and ROLLBACK: `svc migrate` applies all files in one transaction, or none of them.",
-    file: path,
-  });
+  return {
+    statement: statement.toUpperCase(),
+    line: bare.slice(0, found.index + whole.length).split("\n").length,
+  };
 }
 
 /** As long as the text, with the same lines. */

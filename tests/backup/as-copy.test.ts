@@ -13,7 +13,7 @@ import { webhooks } from "../webhooks/application.ts";
 import { api } from "../webhooks/definitions.ts";
 
 const db = database();
-const [target, other] = [database("template0"), database("template0")];
+const [target, other, third] = [database("template0"), database("template0"), database("template0")];
 const folder = join(backupsFolder(), "first");
 const { got, config, addEndpoint, addNote } = webhooks(db);
 const startWorker = workers(target, api);
@@ -62,6 +62,39 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db restore",
     await target.sql("insert into notes (user_id, title) values ('ann', 'in the copy')");
     expect(await left("svc.webhook_deliveries", "state")).toEqual([{ state: "dead" }]);
     expect(got).toEqual([]);
+  });
+
+  test("what --sql changes is told to nobody either, and a table of endpoints that is gone stops nothing", async () => {
+    await take(db, new DiskDriver(bytesFolder()), join(folder, "../second"));
+    const file = join(backupsFolder(), "mask.sql");
+    await writeFile(
+      file,
+      `\uFEFFinsert into notes (user_id, title) values ('ann', ':USER');\r\nalter table endpoints rename to gone; select svc_private.enqueue_system_job('notes.mail', '{}', '0 s', null, null) --`,
+    );
+    const args = [join(folder, "../second"), "--as-copy", "--sql", file];
+    const { code, text } = await svcHere(third, join(root, "tests/fixture"), ["db", "restore", ...args]);
+    expect(code, text).toBe(0);
+    expect(await third.sql("select title from notes where title like ':%'")).toEqual([{ title: ":USER" }]);
+    expect(await third.sql("select from svc.webhook_deliveries where state = 'pending'")).toEqual([]);
+    expect(await third.sql("select from graphile_worker._private_jobs")).toEqual([]);
+  });
+
+  test.each([
+    ["commit", "select 1;\ncommit;", /--sql .*wrong.sql:2: COMMIT.*/],
+    ["rollback", "rollback", /--sql .*wrong.sql:1: ROLLBACK.*/],
+    ["the end of psql", "\\q\n", /syntax error at or near "\\".*The database is unchanged/s],
+    [
+      "a setting of psql",
+      "\\set ON_ERROR_STOP off\nselect 1/0;",
+      /syntax error at or near "\\".*The database is unchanged/s,
+    ],
+    ["an open comment", "select 1 /* all of them", /unterminated .* comment.*The database is unchanged/s],
+    ["rows of its own", "copy auth.session from stdin;\n1\n\\.\n", /.*The database is unchanged/s],
+  ])("--sql with %s restores nothing, and says so", async (_, statements, reason) => {
+    const file = join(backupsFolder(), "wrong.sql");
+    await writeFile(file, statements);
+    expect(await restore(other, "--sql", file)).toMatchObject({ code: 1, text: expect.stringMatching(reason) });
+    expect(await other.sql("select to_regclass('auth.session') as it")).toEqual([{ it: null }]);
   });
 
   test("--sql that fails leaves the database as it was, and a file that is missing is named first", async () => {

@@ -89,6 +89,27 @@ describe.skipIf(!inject("vector") || !(await hasPrograms(inject("serverVersion")
     expect(await asSuperuser("app", "select from pg_default_acl where defaclobjtype = 'n'")).toEqual([]);
   });
 
+  test("a copy for tests, restored by the host's administrator, runs and sends nothing", async () => {
+    await asSuperuser(
+      "app",
+      `insert into auth."user" (id, name, email, email_verified) values ('ann', 'Ann', 'ann@example.com', true);
+       insert into auth.session (id, user_id, token, expires_at) values ('s', 'ann', 'secret', now() + interval '1 day');
+       select svc_private.enqueue_system_job('notes.mail', '{}', '0 s', null, null);
+       select svc_private.start_system_workflow('pay', 1, '{}', null, '1 day', 1);
+       select svc_private.register_cron('nightly', '0 0 * * *', now())`,
+    );
+    const folder = join(backups, "third");
+    await take(managed("app"), new DiskDriver(bytes), folder);
+    const sql = `update auth."user" set name = 'somebody'`;
+    await restore(managed("app"), folder, bytes, { force: true, asCopy: true, sql });
+    const left = `select (select count(*) from auth.session)::int as sessions, (select name from auth."user") as name,
+      (select count(*) from graphile_worker._private_jobs)::int as jobs, (select status from svc.workflow_runs) as run,
+      (select paused_at is not null from svc_private.crons where name = 'nightly') as paused`;
+    expect(await asSuperuser("app", left)).toEqual([
+      { sessions: 0, name: "somebody", jobs: 0, run: "cancelled", paused: true },
+    ]);
+  });
+
   test("the extension that only a superuser may create is named, with what the superuser runs", async () => {
     await expect(restore(managed("bare"), second, bytes)).rejects.toThrow(
       /permission denied to create extension "vector"\n.*authorization "manager"; create extension "vector" schema extensions.*unchanged/,

@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { checkBackup } from "../../backup/check.ts";
 import { BackupError } from "../../backup/error.ts";
 import { restoreBackup } from "../../backup/restore.ts";
+import { transactionControlIn } from "../../migrate/transaction-control.ts";
 import { createDriver } from "../../storage/storage.ts";
 import { platformRoot, readConfig, say, withDatabase } from "../command.ts";
 import { defineCommand } from "../define.ts";
@@ -54,7 +55,15 @@ export const command = defineCommand({
 });
 
 /** @throws BackupError before anything is done */
-const readSql = (path: string): Promise<string> =>
-  readFile(path, "utf8").catch((cause) => {
+async function readSql(path: string): Promise<string> {
+  const text = await readFile(path, "utf8").catch((cause) => {
     throw new BackupError(`--sql ${path} cannot be read: ${cause.message}. Nothing was done.`, { cause });
   });
+  const found = transactionControlIn(text);
+  if (found) {
+    throw new BackupError(`--sql ${path}:${found.line}: ${found.statement} would end the restore. Nothing was done.`, {
+      hint: "Leave out BEGIN, COMMIT, END and ROLLBACK: the file runs in the transaction that restores.",
+    });
+  }
+  return text.replace(/^\uFEFF/, "");
+}
