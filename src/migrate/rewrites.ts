@@ -43,12 +43,17 @@ export async function watchRewrites(client: pg.Client): Promise<((path: string) 
   };
 }
 
-/** Those of `svc start` and `svc worker`, not of commands such as `svc db lint`. Empty when there are none. */
+/**
+ * Those of `svc start` and `svc worker`, not of commands such as `svc db lint`. Empty when there are none. A URL may give its sessions
+ * another name (`application_name`): those of requests and sign-in are known by their login too.
+ */
 async function servingSessions(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ it: string | null }>(
     `select string_agg(distinct a.application_name, ', ' order by a.application_name) as it
        from pg_catalog.pg_stat_activity a
-      where a.datname = current_database() and a.application_name ~ '^svc (request|system|auth|revocations|realtime|worker)\\M'`,
+      where a.datname = current_database()
+        and (a.application_name ~ '^svc (request|system|auth|revocations|realtime|worker)\\M'
+          or a.usename in ('svc_request', 'svc_auth') and a.application_name !~ '^svc ')`,
   );
   return rows[0]?.it ?? "";
 }

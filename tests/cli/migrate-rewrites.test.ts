@@ -50,6 +50,14 @@ test("a rewritten table is refused while processes serve, with its name, and not
   expect(await typeOfId()).toBe("integer");
 });
 
+test("processes serve whose URL gives their sessions another name", async () => {
+  await connect("mine");
+  expect(await migrate("alter table few alter id type bigint")).toMatchObject({
+    code: 1,
+    text: expect.stringContaining("rewrites few while processes serve (mine)"),
+  });
+});
+
 test("what rewrites nothing, has no rows or is emptied is applied", async () => {
   await connect("svc worker list");
   const { code, text } = await migrate(`
