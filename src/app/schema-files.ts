@@ -36,8 +36,9 @@ export async function loadSchemaFiles({ schema, cwd }: SchemaConfig): Promise<Sc
   const files = await Promise.all(
     schema.map(async (file) => ({ file, exports: await import(pathToFileURL(file).href) })),
   );
-  const exported = files.flatMap(({ exports }) => Object.values(exports));
-  for (const value of exported) if (isTable(value)) checkTable(value);
+  for (const { file, exports } of files) {
+    for (const value of Object.values(exports)) if (isTable(value)) checkTable(value, relative(cwd, file));
+  }
   refuseTwins(files, cwd);
   return files;
 }

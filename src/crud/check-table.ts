@@ -7,13 +7,14 @@ import { PgColumn, type PgTable } from "drizzle-orm/pg-core";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { tableConfig } from "../kit/table-config.ts";
 
-/** @throws DefinitionError for a table of another database, and for a third argument that returns nothing */
-export function checkTable(table: Table): asserts table is PgTable {
+/** @param file that exports it @throws DefinitionError for a table of another database, and for a third argument that returns nothing */
+export function checkTable(table: Table, file?: string): asserts table is PgTable {
   const name = getTableName(table);
+  const at = file === undefined ? "" : `${file}: `;
   const foreign = Object.values(getTableColumns(table)).find((column) => !is(column, PgColumn));
   if (foreign) {
     throw new DefinitionError(`The column "${foreign.name}" of table "${name}" is not one of PostgreSQL.`, {
-      hint: "Import pgTable and the columns from drizzle-orm/pg-core.",
+      hint: `${at}Import pgTable and the columns from drizzle-orm/pg-core.`,
     });
   }
   try {
@@ -21,7 +22,7 @@ export function checkTable(table: Table): asserts table is PgTable {
   } catch (error) {
     if (!(error instanceof TypeError && error.message.includes("undefined or null to object"))) throw error;
     throw new DefinitionError(`The third argument of table "${name}" returns nothing.`, {
-      hint: "Return its policies: (t) => ownerRls(t.userId), or with braces (t) => { return ownerRls(t.userId); }.",
+      hint: `${at}Return its policies: (t) => ownerRls(t.userId), or with braces (t) => { return ownerRls(t.userId); }.`,
     });
   }
 }

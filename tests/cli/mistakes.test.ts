@@ -74,7 +74,11 @@ export const { procedure, createCrud } = createSvc({ schema: notes });`,
     [
       "policies that are not returned",
       { "backend/schema.ts": good["backend/schema.ts"].replace("ownerRls(t.userId)", "{ ownerRls(t.userId); }") },
-      ["backend/index.ts:5:49", 'The third argument of table "notes" returns nothing.', "return ownerRls(t.userId)"],
+      [
+        "backend/schema.ts: Return",
+        'The third argument of table "notes" returns nothing.',
+        "return ownerRls(t.userId)",
+      ],
     ],
     [
       "the name of a column in place of the column",
