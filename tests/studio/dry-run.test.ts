@@ -20,7 +20,7 @@ import { secret } from "../support/service.ts";
 const db = database();
 let files = "";
 
-const sweep = procedure.internal.input(z.object({ id: z.number() })).handler(async () => {});
+const sweep = procedure.internal.input(z.object({ id: z.number().optional() })).handler(async () => {});
 const note = { userId: "ann", title: "by the handler" };
 const busy = procedure.mutation
   .input(z.object({ title: z.string(), fails: z.boolean().default(false) }))
