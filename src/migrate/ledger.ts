@@ -148,7 +148,7 @@ export async function compareLedger(client: pg.Client, folders: Folders): Promis
 }
 
 /** Whether a migration has been applied, or a file of `sql/` in its present text. */
-export const isRecorded = ({ kind, key, text }: ScopeFile, ledger: Ledger): boolean =>
+const isRecorded = ({ kind, key, text }: ScopeFile, ledger: Ledger): boolean =>
   kind === "migrations" ? ledger.migrations.has(key) : ledger.sql.get(key) === checksum(text);
 
 /** Whether a migration applies files of the application. @param folders.again also those of `sql/` that are recorded */
