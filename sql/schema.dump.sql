@@ -14118,7 +14118,9 @@ declare
   endpoints text;
 begin
   for endpoints in
-    select distinct w.declared -> 'endpoints' ->> 'table' from svc_private.list_webhooks() w where to_regclass(w.declared -> 'endpoints' ->> 'table') is not null
+    select distinct w.declared -> 'endpoints' ->> 'table'
+      from svc_private.list_webhooks() w
+     where to_regclass(w.declared -> 'endpoints' ->> 'table') is not null  -- it may have been dropped
   loop
     execute format('update %s set enabled = false where enabled', endpoints);
   end loop;

@@ -1,9 +1,9 @@
--- Makes a restored database a copy that does nothing by itself: no mail, no webhook, no job of the original leaves it twice. Called by
--- src/backup/restore.ts (svc db restore --as-copy), in the transaction that restores, so no worker ever sees what was waiting, nor what
--- the SQL of --sql has added by triggers.
+-- Makes a restored database a copy for tests: no job, workflow or webhook of the original runs in it. Called by
+-- src/backup/restore.ts (svc db restore --as-copy) as the last statement of the transaction that restores. So no worker sees what was
+-- waiting, nor what triggers have added while the SQL of --sql ran.
 --
--- Endpoints are rows of the application, and are switched off: else each change in the copy would be told to customers. This comes
--- first, and the queue last, because triggers on these tables may add jobs.
+-- Endpoints are rows of the application. They are switched off: otherwise each change in the copy would be told to customers. They come
+-- first and the queue last, because triggers on these tables may add jobs.
 
 create or replace function svc_private.silence_copy()
 returns void
@@ -15,7 +15,9 @@ declare
   endpoints text;
 begin
   for endpoints in
-    select distinct w.declared -> 'endpoints' ->> 'table' from svc_private.list_webhooks() w where to_regclass(w.declared -> 'endpoints' ->> 'table') is not null
+    select distinct w.declared -> 'endpoints' ->> 'table'
+      from svc_private.list_webhooks() w
+     where to_regclass(w.declared -> 'endpoints' ->> 'table') is not null  -- it may have been dropped
   loop
     execute format('update %s set enabled = false where enabled', endpoints);
   end loop;

@@ -19,7 +19,7 @@ export const runAsCall = <T>(id: number, value: unknown, work: () => T): T => ca
 /** Undefined outside of a call. */
 export const runningCall = (): unknown => calls.getStore()?.value;
 
-/** Whether the code that runs belongs to another call than the one with this number. @param id (Default: any call may run) */
+/** Whether the code that runs belongs to another call than the one with this number. @param id undefined for what belongs to no call: then it does not */
 export function isAnotherCall(id: number | undefined): boolean {
   const running = calls.getStore();
   return id !== undefined && running !== undefined && running.id !== id;

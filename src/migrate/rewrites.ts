@@ -49,8 +49,9 @@ export async function watchRewrites(client: pg.Client): Promise<((path: string) 
  */
 async function servingSessions(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ it: string | null }>(
-    `select string_agg(distinct a.application_name, ', ' order by a.application_name) as it
+    `select string_agg(distinct s.name, ', ' order by s.name) as it
        from pg_catalog.pg_stat_activity a
+      cross join lateral (select coalesce(nullif(a.application_name, ''), a.usename::text) as name) s
       where a.datname = current_database()
         and (a.application_name ~ '^svc (request|system|auth|revocations|realtime|worker)\\M'
           or a.usename in ('svc_request', 'svc_auth') and a.application_name !~ '^svc ')`,
