@@ -50,11 +50,14 @@ test("a rewritten table is refused while processes serve, with its name, and not
   expect(await typeOfId()).toBe("integer");
 });
 
-test("processes serve whose URL gives their sessions another name", async () => {
-  await connect("mine");
+test.for([
+  ["mine", "mine"],
+  ["", "svc_request"],
+] as const)("processes serve whose URL gives their sessions the name %j", async ([name, told]) => {
+  await connect(name);
   expect(await migrate("alter table few alter id type bigint")).toMatchObject({
     code: 1,
-    text: expect.stringContaining("rewrites few while processes serve (mine)"),
+    text: expect.stringContaining(`rewrites few while processes serve (${told})`),
   });
 });
 
