@@ -3,7 +3,7 @@
  * `npm run rehearse:scale` and by tests/postgres/pooler.test.ts.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -16,8 +16,11 @@ const settings = resolve(import.meta.dirname, "../../deploy/pgbouncer.ini");
 /** From which version on statements prepared by name go through, and from which the log does too, in session mode. */
 export const olderMisses = { statements: [1, 21], log: [1, 23] } as const;
 
+/** Where scripts/build-pgbouncer puts one. */
+const built = resolve(import.meta.dirname, "../../.svc/pgbouncer/pgbouncer-1.24.1");
+
 /**
- * The program: SVC_PGBOUNCER, or the one on the PATH.
+ * The program: SVC_PGBOUNCER, the one that scripts/build-pgbouncer has built, or the one on the PATH.
  *
  * @param oldest the first version that would do. (Default: the one that lets prepared statements through)
  * @returns its path, or why there is none that would do
@@ -26,16 +29,18 @@ export function findBouncer(
   oldest: readonly [number, number] = olderMisses.statements,
   env = process.env,
 ): { program: string; version: string } | { problem: string } {
-  const program = env.SVC_PGBOUNCER || "pgbouncer";
+  const program = env.SVC_PGBOUNCER || (existsSync(built) ? built : "pgbouncer");
   let said: string;
   try {
     said = execFileSync(program, ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
   } catch {
-    return { problem: "no pgbouncer on the PATH, nor in SVC_PGBOUNCER" };
+    return { problem: "no pgbouncer on the PATH, nor in SVC_PGBOUNCER; scripts/build-pgbouncer makes one" };
   }
   const [, version = "", major, minor] = /PgBouncer ((\d+)\.(\d+)\S*)/.exec(said) ?? [];
   const isOld = Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1]);
-  return isOld ? { problem: `PgBouncer ${version} is older than ${oldest.join(".")}` } : { program, version };
+  return isOld
+    ? { problem: `PgBouncer ${version} is older than ${oldest.join(".")}; scripts/build-pgbouncer makes one` }
+    : { program, version };
 }
 
 export interface BouncerOptions {
