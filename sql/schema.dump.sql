@@ -637,6 +637,7 @@ index organization_invitations_newest: svc.organization_invitations USING btree 
 index organization_invitations_pending: UNIQUE svc.organization_invitations USING btree (org_id, email) WHERE (state = 'pending'::text)
 trigger limit_invitation: CREATE TRIGGER limit_invitation AFTER INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.limit_invitation()
 trigger prepare_invitation: CREATE TRIGGER prepare_invitation BEFORE INSERT ON svc.organization_invitations FOR EACH ROW EXECUTE FUNCTION svc_private.prepare_invitation()
+trigger refuse_visit: CREATE TRIGGER refuse_visit BEFORE INSERT ON svc.organization_invitations FOR EACH ROW WHEN ((svc.current_actor() = 'visit'::text)) EXECUTE FUNCTION svc_private.refuse_visit()
 policy insert_admin: for insert to svc_authenticated with check ((invited_by = ( SELECT svc.current_user_id() AS current_user_id)) AND ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs))))))
 policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check (( SELECT svc.has_scope('*'::text) AS has_scope) AND (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id))))
 policy select_admin_or_invited: for select to svc_authenticated using ((org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))) OR (email = ( SELECT svc.verified_email() AS verified_email)))
@@ -670,6 +671,7 @@ index organization_members_org: svc.organization_members USING btree (org_id, cr
 trigger fill_member: CREATE TRIGGER fill_member BEFORE INSERT ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.fill_member()
 trigger member_changed: CREATE TRIGGER member_changed AFTER DELETE OR UPDATE OF role ON svc.organization_members FOR EACH ROW EXECUTE FUNCTION svc_private.member_changed()
 trigger refuse_service_account: CREATE TRIGGER refuse_service_account BEFORE INSERT OR UPDATE OF role ON svc.organization_members FOR EACH ROW WHEN (((new.role = 'owner'::text) AND starts_with(new.user_id, 'service_'::text))) EXECUTE FUNCTION svc_private.refuse_service_account('A service account cannot own an organization.')
+trigger refuse_visit: CREATE TRIGGER refuse_visit BEFORE UPDATE OF role ON svc.organization_members FOR EACH ROW WHEN ((svc.current_actor() = 'visit'::text)) EXECUTE FUNCTION svc_private.refuse_visit()
 policy delete_admin_or_self: for delete to svc_authenticated using ((user_id = ( SELECT svc.current_user_id() AS current_user_id)) OR (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text]) AS my_orgs))) OR ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['admin'::text]) AS my_orgs)))))
 policy delete_person: restrictive for delete to svc_authenticated using (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id)))
 policy only_whole_keys: restrictive for all to svc_authenticated using ( SELECT svc.has_scope('*'::text) AS has_scope) with check (( SELECT svc.has_scope('*'::text) AS has_scope) AND (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id))))
@@ -854,6 +856,7 @@ constraint service_accounts_org_id_fkey: FOREIGN KEY (org_id) REFERENCES svc.org
 constraint service_accounts_pkey: PRIMARY KEY (id)
 index service_accounts_org: svc.service_accounts USING btree (org_id, created_at DESC, id DESC)
 trigger prepare_service_account: CREATE TRIGGER prepare_service_account BEFORE INSERT ON svc.service_accounts FOR EACH ROW EXECUTE FUNCTION svc_private.prepare_service_account()
+trigger refuse_visit: CREATE TRIGGER refuse_visit BEFORE INSERT ON svc.service_accounts FOR EACH ROW WHEN ((svc.current_actor() = 'visit'::text)) EXECUTE FUNCTION svc_private.refuse_visit()
 trigger service_account_changed: CREATE TRIGGER service_account_changed AFTER INSERT OR DELETE OR UPDATE OF name ON svc.service_accounts FOR EACH ROW EXECUTE FUNCTION svc_private.service_account_changed()
 policy insert_admin: for insert to svc_authenticated with check ((role <> 'owner'::text) AND (org_id = ANY (ARRAY( SELECT svc.my_orgs(VARIADIC ARRAY['owner'::text, 'admin'::text]) AS my_orgs))))
 policy only_people: restrictive for all to svc_authenticated using (( SELECT svc.has_scope('*'::text) AS has_scope) AND (NOT svc.is_service(( SELECT svc.current_user_id() AS current_user_id))))
@@ -2406,6 +2409,8 @@ CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
 AS $function$
   select s.id, s.expires_at, u.id, pg_catalog.floor(extract(epoch from u.updated_at) * 1000)::bigint, u.email, u.name,
          pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
+         || case when pg_catalog.to_jsonb(s) ->> 'impersonated_by' is null then '{}'::jsonb
+                 else '{"session.impersonated_by": true}' end
     from auth.session s
     join auth."user" u on u.id = s.user_id
    where s.token = find_session.session_token and s.expires_at > pg_catalog.now()
@@ -2681,6 +2686,19 @@ AS $function$
 $function$
 execute: svc_auth, svc_system
 comment: Names of the columns of auth."user".
+
+-- function auth.may_act(text): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.may_act(user_id text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+AS $function$
+  select not exists (select from auth."user" u where u.id = may_act.user_id and auth.is_banned(u))
+     and not exists (select from svc.service_accounts s where s.id = may_act.user_id and s.role is null)
+$function$
+execute: svc_system
+comment: Whether links of this user may be used: not of one who is banned, nor of a service account that was removed.
 
 -- function auth.note_api_key_use(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.note_api_key_use(key_id text)
@@ -3227,7 +3245,7 @@ AS $function$
   end
 $function$
 execute: svc_anonymous, svc_authenticated, svc_system
-comment: Who acts: user, key, service, job or system; null for a caller without an account. Use as (select svc.current_actor()). lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
+comment: Who acts: user, visit, key, service, job or system; null for a caller without an account. Use as (select svc.current_actor()). lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc.current_user_id(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc.current_user_id()
@@ -3848,6 +3866,7 @@ AS $function$
   select case pg_catalog.split_part(coalesce(pg_catalog.current_setting('svc.user_id', true), ''), E'\t', 2)
     when '' then coalesce(pg_catalog.current_setting('svc.user_id', true), '') <> ''
       or pg_catalog.current_setting('role') <> 'svc_anonymous'
+    when 'visit' then true
     when 'key' then coalesce(pg_catalog.string_to_array(
       pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 3), ' ')
       && array[has_scope.scope, '*'], false)
@@ -8269,11 +8288,11 @@ CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 te
 AS $function$
   update svc.storage_uploads u set claimed_at = now()
    where u.id = upload and u.kind = 'url' and u.token_sha256 = claim_upload.token_sha256
-     and u.claimed_at is null and u.expires_at > now()
+     and u.claimed_at is null and u.expires_at > now() and auth.may_act(u.user_id)
   returning u.size
 $function$
 execute: svc_system
-comment: Maximum number of bytes to send; null for a wrong token, and for a URL that is used, in use or expired.
+comment: Maximum number of bytes to send; null for a wrong token, for a URL that is used, in use or expired, and for one of a banned user.
 
 -- function svc_private.clear_search(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.clear_search(target integer)
@@ -9519,7 +9538,7 @@ begin
              o.sha256
         from svc.storage_objects o
        where o.id = any (wanted.ids);
-    else
+    elsif auth.may_act(substr(wanted.reader, 6)) then
       perform svc_private.act_for(substr(wanted.reader, 6));
       return query select wanted.reader, o.* from svc_hidden.find_objects_as_authenticated(wanted.ids) o;
       perform svc_private.act_for(null);
@@ -9561,7 +9580,7 @@ begin
   delete from svc.storage_uploads u
    where u.id = upload
      and case u.kind when 'parts' then u.received in (0, u.size) and finish_upload.size = u.size
-                     when 'url' then u.claimed_at is not null and finish_upload.size <= u.size
+                     when 'url' then u.claimed_at is not null and finish_upload.size <= u.size and auth.may_act(u.user_id)
                      else false end
   returning u.* into done;
   if not found then
@@ -12008,6 +12027,19 @@ end
 $function$
 execute: svc_system
 comment: Trigger: refuses rows whose user is a service account. Definer: the login of the authentication library may not call functions of schema svc.
+
+-- function svc_private.refuse_visit(): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.refuse_visit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  raise exception 'An administrator who acts as a user cannot do this for the user.' using errcode = 'AP403';
+end
+$function$
+execute: svc_system
+comment: Trigger: refuses what would outlive the visit of an administrator who acts as a user.
 
 -- function svc_private.refuses_every_row(oid,text,text,oid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.refuses_every_row(relation oid, command text, role_name text, permission oid DEFAULT NULL::oid)

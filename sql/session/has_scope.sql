@@ -1,8 +1,8 @@
 -- Whether the caller may do what a scope names. Policies of `scoped()` call it (src/crud/scoped.ts).
 --
---   user, job, system   yes: scopes limit keys alone
---   key                 if it has the scope, or "*"
---   anything else       no: callers without an account, and actors that this version does not know
+--   user, visit, job, system   yes: scopes limit keys alone
+--   key                        if it has the scope, or "*"
+--   anything else              no: callers without an account, and actors that this version does not know
 --
 -- has_scope('*') is true only for a key with "*": so it closes a table to all other keys. A scope that no key has, such as a
 -- misspelt one, is never there. The service refuses to start when a policy asks for one that is not declared
@@ -19,6 +19,7 @@ as $$
   select case pg_catalog.split_part(coalesce(pg_catalog.current_setting('svc.user_id', true), ''), E'\t', 2)
     when '' then coalesce(pg_catalog.current_setting('svc.user_id', true), '') <> ''
       or pg_catalog.current_setting('role') <> 'svc_anonymous'
+    when 'visit' then true
     when 'key' then coalesce(pg_catalog.string_to_array(
       pg_catalog.split_part(pg_catalog.current_setting('svc.user_id', true), E'\t', 3), ' ')
       && array[has_scope.scope, '*'], false)

@@ -9,9 +9,10 @@ set search_path = ''
 as $$
   update svc.storage_uploads u set claimed_at = now()
    where u.id = upload and u.kind = 'url' and u.token_sha256 = claim_upload.token_sha256
-     and u.claimed_at is null and u.expires_at > now()
+     and u.claimed_at is null and u.expires_at > now() and auth.may_act(u.user_id)
   returning u.size
 $$;
 
 comment on function svc_private.claim_upload(uuid, text) is
-  'Maximum number of bytes to send; null for a wrong token, and for a URL that is used, in use or expired.';
+  'Maximum number of bytes to send; null for a wrong token, for a URL that is used, in use or expired, and for one of a banned '
+  'user.';

@@ -2,7 +2,7 @@
 -- that arrived together. Each request has one reader:
 --
 --   anonymous   a request without a read grant
---   user <id>   a request with a grant that this user made: it lasts as long as that user may see the file
+--   user <id>   a request with a grant that this user made: it lasts as long as that user may see the file, and is not banned
 --   system      a request with a grant that the system made
 --
 -- The policies decide, including those of the application: svc_hidden.find_objects_as_… run as the reader's role, for the user
@@ -32,7 +32,7 @@ begin
              o.sha256
         from svc.storage_objects o
        where o.id = any (wanted.ids);
-    else
+    elsif auth.may_act(substr(wanted.reader, 6)) then
       perform svc_private.act_for(substr(wanted.reader, 6));
       return query select wanted.reader, o.* from svc_hidden.find_objects_as_authenticated(wanted.ids) o;
       perform svc_private.act_for(null);

@@ -30,6 +30,12 @@ const lasting: ReadonlySet<string | undefined> = new Set([
   "/sso/update-provider",
   "/sso/request-domain-verification",
   "/sso/verify-domain",
+  // A member, and what a role or a team may do, stays.
+  "/organization/invite-member",
+  "/organization/update-member-role",
+  "/organization/add-team-member",
+  "/organization/create-role",
+  "/organization/update-role",
   // Where administrators may visit each other. The visit of a visit would belong to the user who is visited.
   "/admin/set-role",
   "/admin/create-user",

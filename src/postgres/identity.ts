@@ -8,12 +8,14 @@ export interface Identity {
   /** The user's id; "" when anonymous. */
   userId: string;
   /**
-   * The setting svc.user_id: the user's id, and for an API key, behind tabs, `key` and its scopes. SQL reads it by
-   * svc.current_user_id() and svc.has_scope(). Whatever enters as a caller sets all of it or nothing.
+   * The setting svc.user_id: the user's id, and behind tabs `visit`, or for an API key `key` and its scopes. SQL reads it by
+   * svc.current_user_id(), svc.current_actor() and svc.has_scope(). Whatever enters as a caller sets all of it or nothing.
    */
   setting: string;
   /** Whether a job acts for the user, with the user's rights: svc.current_actor() says so. (Default: false) */
   isJob?: boolean;
+  /** Whether an administrator acts as the user. (Default: false) */
+  isVisit?: boolean;
   /** `svc_system` is not set by SET ROLE: its transactions run on the system's pool, as the role that logged in. */
   role: "svc_anonymous" | "svc_authenticated" | "svc_system";
   /** The holder of the connection share (`acquire.ts`). (Default: none) */
@@ -28,6 +30,10 @@ export const systemIdentity: Identity = { userId: "", setting: "", role: "svc_sy
 /** The identity of a caller who is not the system. */
 export function identityOf({ session, holder, requestId, job = false }: Caller): Identity {
   const identity = identityOfUser(session?.user.id ?? null, holder, session?.key?.scopes);
+  if (session?.visit) {
+    identity.setting += "\tvisit";
+    identity.isVisit = true;
+  }
   return { ...identity, request: requestId, ...(job && { isJob: true }) };
 }
 

@@ -44,8 +44,9 @@ export function publicRerun(
     try {
       const found = watching && (await sessionOf(watching.user.id, watching.id));
       if (watching && !found) return null;
-      // A key sees what its scopes open.
-      const session = found && watching?.key ? { ...found, key: watching.key } : found;
+      // A key sees what its scopes open, and policies may ask for a visit.
+      const { key, visit } = watching ?? {};
+      const session = found && { ...found, ...(key && { key }), ...(visit && { visit }) };
       const call = decodeCall({ name, args: args === null ? undefined : JSON.parse(args) });
       for (const pause of pauses) {
         if (pause > 0) await sleep(pause, undefined, { ref: false });

@@ -28,7 +28,7 @@ import { cleanName, cleanType } from "./names.ts";
 import type { Reader } from "./read-grants.ts";
 import { release, reserve } from "./reserve.ts";
 import { mayRemoveBytes, objectKey, putBytes, removeBytes, type Storage } from "./storage.ts";
-import { reserveUpload, seconds } from "./upload-url.ts";
+import { lifetimeOf, reserveUpload, seconds } from "./upload-url.ts";
 
 /** Strict: a misspelled name would leave a link open too long. */
 const grantOptions = z.strictObject({
@@ -96,7 +96,7 @@ export class CallStorage implements ContextStorage {
     // The policies show callers their own objects, and the system all.
     const text = "select $1::uuid as id where svc.is_object_listed($1)";
     const { id: own } = await this.#row<{ id: string }>({ name: "svc_storage_own", text }, id);
-    const expires = Math.ceil(Date.now() / 1000 + ttlSeconds);
+    const expires = Math.ceil(Date.now() / 1000 + lifetimeOf(ttlSeconds, this.#transaction.identity));
     const grant = this.#storage.grants.sign(own, { issuer: this.#reader, disposition, expires });
     const url = `${this.getPublicUrl(own)}?grant=${grant}`;
     return { url, expiresAt: new Date(expires * 1000).toISOString() };

@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { UploadUrl, UploadUrlOptions } from "../contract/storage.ts";
 import { checkCallOptions, integer, must, number, oneOf, type ShapeOf } from "../kit/options.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import type { Identity } from "../postgres/identity.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { cleanName, cleanType } from "./names.ts";
 import { reserve } from "./reserve.ts";
@@ -16,6 +17,13 @@ import { sha256Of } from "./uploads.ts";
 
 /** Up to a week. */
 export const seconds = number(1, 604_800, "a number of seconds from 1 to 604800");
+
+/** In seconds. A link outlives the session of its maker, and should not outlive the visit of an administrator. */
+const mostInVisit = 300;
+
+/** The lifetime of a link, in seconds. */
+export const lifetimeOf = (ttlSeconds: number, { isVisit }: Pick<Identity, "isVisit">): number =>
+  isVisit ? Math.min(ttlSeconds, mostInVisit) : ttlSeconds;
 
 const optionsSchema = z.strictObject({
   name: z.string(must("a text")).default("file"),
@@ -46,7 +54,7 @@ export async function reserveUpload(
   reserved(id);
   const token = randomBytes(32).toString("base64url");
   const text = "select svc.open_upload_url($1, $2, make_interval(secs => $3)) as expires_at";
-  const values = [id, sha256Of(token), ttlSeconds];
+  const values = [id, sha256Of(token), lifetimeOf(ttlSeconds, transaction.identity)];
   const { rows } = await transaction.asLogin({ name: "svc_open_upload_url", text }, values);
   return { id, url: `/api/storage/uploads/${id}?token=${token}`, expiresAt: rows[0].expires_at.toISOString() };
 }

@@ -10,6 +10,42 @@ const rows = "it changes rows of the application, as its own pages do, and opens
 const again = "it opens the session of the visit again, which ends when it ends";
 const client = "an application calls it, with its own credentials";
 
+/** svc's own endpoints, with the body that each of them needs to be refused. */
+export const own: Record<string, [rule: string, body?: object]> = {
+  "post /api/auth/sign-up": [itsOwn],
+  "post /api/auth/sign-in": [itsOwn],
+  "post /api/auth/sign-up/email": [itsOwn],
+  "post /api/auth/sign-in/email": [itsOwn],
+  "post /api/auth/token": [again],
+  "get /api/auth/me": [reading],
+  "get /api/auth/jwks": [reading],
+  "post /api/auth/change-password": ["it needs the user's password"],
+  "post /api/auth/delete-user": ["refused"],
+  "post /api/auth/send-verification-email": ["the mail goes to the user"],
+  "get /api/auth/verify-email": [itsOwn],
+  "post /api/auth/request-password-reset": ["the mail goes to the user"],
+  "post /api/auth/reset-password": [itsOwn],
+  "get /api/auth/sign-in/social/redirect": [itsOwn],
+  "get /api/auth/callback/google": [itsOwn],
+  "post /api/auth/oauth/exchange": [itsOwn],
+  "post /api/auth/api-keys": ["refused", { name: "CI", scopes: ["*"] }],
+  "get /api/auth/api-keys": [reading],
+  "delete /api/auth/api-keys": [less],
+  "delete /api/auth/api-keys/{id}": [less],
+  "post /api/auth/sign-out": [less],
+  "post /api/auth/sign-out-everywhere": [less],
+};
+
+/** Acts of `context.auth`: `refused` in a visit, or why not. */
+export const acts: Record<string, string> = {
+  signUp: itsOwn,
+  signIn: itsOwn,
+  signOut: less,
+  updateUser: "it changes the user's row, and the user sees it",
+  changeEmail: "refused",
+  setPassword: "refused",
+};
+
 /** Endpoints by plugin. A line is `METHOD path`. */
 export const endpoints: Record<string, Record<string, string>> = {
   admin: {
@@ -70,7 +106,7 @@ export const endpoints: Record<string, Record<string, string>> = {
     "GET /organization/get-organization": reading,
     "GET /organization/get-full-organization": reading,
     "GET /organization/list": reading,
-    "POST /organization/invite-member": rows,
+    "POST /organization/invite-member": "refused",
     "POST /organization/cancel-invitation": rows,
     "POST /organization/accept-invitation": rows,
     "GET /organization/get-invitation": reading,
@@ -79,12 +115,26 @@ export const endpoints: Record<string, Record<string, string>> = {
     "GET /organization/get-active-member": reading,
     "POST /organization/check-slug": reading,
     "POST /organization/remove-member": rows,
-    "POST /organization/update-member-role": rows,
+    "POST /organization/update-member-role": "refused",
     "POST /organization/leave": rows,
     "GET /organization/list-user-invitations": reading,
     "GET /organization/list-members": reading,
     "GET /organization/get-active-member-role": reading,
     "POST /organization/has-permission": reading,
+    "POST /organization/create-team": rows,
+    "GET /organization/list-teams": reading,
+    "POST /organization/remove-team": less,
+    "POST /organization/update-team": rows,
+    "POST /organization/set-active-team": rows,
+    "GET /organization/list-user-teams": reading,
+    "GET /organization/list-team-members": reading,
+    "POST /organization/add-team-member": "refused",
+    "POST /organization/remove-team-member": less,
+    "POST /organization/create-role": "refused",
+    "POST /organization/delete-role": less,
+    "GET /organization/list-roles": reading,
+    "GET /organization/get-role": reading,
+    "POST /organization/update-role": "refused",
   },
   passkey: {
     "GET /passkey/generate-register-options": "refused",

@@ -21,15 +21,20 @@ import {
   twoFactor,
   username,
 } from "better-auth/plugins";
+import { createAccessControl } from "better-auth/plugins/access";
+import { defaultStatements } from "better-auth/plugins/organization/access";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { authPaths } from "../../src/auth/openapi.ts";
 import { endpointsOf } from "../../src/auth/plugins/plugins.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
+import { Schemas } from "../../src/kit/schemas.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
-import { elsewhere, endpoints } from "./visit-endpoints.ts";
+import { elsewhere, endpoints, own } from "./visit-endpoints.ts";
 
 const nothing = async () => {};
+const ac = createAccessControl(defaultStatements);
 const installed = [
   admin({ allowImpersonatingAdmins: true }),
   anonymous(),
@@ -42,7 +47,7 @@ const installed = [
   oneTap(),
   oneTimeToken(),
   openAPI(),
-  organization(),
+  organization({ teams: { enabled: true }, dynamicAccessControl: { enabled: true }, ac }),
   passkey({ rpID: "app.test", origin }),
   phoneNumber({ sendOTP: nothing }),
   siwe({ domain: "app.test", getNonce: async () => "nonce", verifyMessage: async () => false }),
@@ -64,6 +69,7 @@ const packageOf = (id: string): BetterAuthPlugin => ({
 const plugins = [...installed.filter(({ id }) => id !== "passkey"), ...Object.keys(elsewhere).map(packageOf)];
 const definition = defineAuth({
   passkeys: true,
+  apiKeys: { prefix: "acme", scopes: ["*"] },
   betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins }),
 });
 
@@ -121,6 +127,25 @@ test.for(lines)("$line in a visit: $rule", async ({ line, rule }) => {
   const url = `/api/auth${path.replace(/:\w+/, "x")}`;
   const headers = { origin, authorization: `Bearer ${acting}`, "content-type": "application/json" };
   const answer = await fetch(server.url + url, { method, headers, ...(method === "POST" && { body: "{}" }) });
+  const text = await answer.text();
+  const isRefused = answer.status === 403 && text.includes("acts as a user");
+  expect([answer.status, text, isRefused]).toEqual([answer.status, text, rule === "refused"]);
+});
+
+test("every endpoint of svc is known to be refused or allowed", () => {
+  const found = authPaths(defineAuth({ apiKeys: { prefix: "acme", scopes: ["*"] } }), new Schemas());
+  const lines = Object.entries(found).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
+  expect(lines.sort()).toEqual(Object.keys(own).sort());
+});
+
+// Those that end the visit are the last ones.
+test.for(Object.entries(own))("%s in a visit", async ([line, [rule, body = {}]]) => {
+  const [method = "", path = ""] = line.split(" ");
+  const headers = { origin, authorization: `Bearer ${acting}`, "content-type": "application/json" };
+  const init = { method: method.toUpperCase(), headers, redirect: "manual" as const };
+  const answer = await fetch(server.url + path, { ...init, ...(method === "post" && { body: JSON.stringify(body) }) });
   const text = await answer.text();
   const isRefused = answer.status === 403 && text.includes("acts as a user");
   expect([answer.status, text, isRefused]).toEqual([answer.status, text, rule === "refused"]);

@@ -100,6 +100,11 @@ const account = mutation
   .scope("invoices:write")
   .handler(({ context }) => context.auth.updateUser({ name: "Renamed" }));
 
+const link = mutation
+  .name("link")
+  .scope("files:write")
+  .handler(({ context }) => context.storage.createUploadUrl());
+
 const pieces = async function* (read: () => Promise<number>) {
   for (;;) {
     yield `${await read()}\n`;
@@ -128,7 +133,7 @@ export const api = defineApi({
       transfer: { export: true },
     }),
     diaries: createCrud(diaries),
-    all: { who, note, later, account },
+    all: { who, note, later, account, link },
   },
   httpRoutes: { following },
   workflows: { noting },

@@ -97,6 +97,15 @@ test("a key with the scope * of an admin manages neither people, accounts, keys 
   expect((await app.query(calls, "serviceAccountKeys.list", { serviceAccountId: id })).body.json).toEqual([]);
 });
 
+test("its upload URL stores nothing after it was removed", async () => {
+  const one = await bot();
+  const [first, second] = [await made(one.calls, "link", {}), await made(one.calls, "link", {})];
+  const put = async ({ url }: { url: string }) => (await app.fetch(url, { method: "PUT", body: "x" })).status;
+  expect(await put(first)).toBe(200);
+  await made(one.owner, "serviceAccounts.remove", { id: one.id });
+  expect(await put(second)).toBe(404);
+});
+
 test("another role counts for the next call of its key", async () => {
   const one = await bot();
   const create = async () =>

@@ -59,7 +59,8 @@ const lookUp = ({ sessions, verified }: AuthenticateOptions, signed: string, tok
   verified.lookUp(signed, async () => {
     const found = await sessions.find(token);
     if (!found) return null;
-    const session = Object.freeze({ id: found.id, user: found.user });
+    const { id, user, visit } = found;
+    const session = Object.freeze({ id, user, ...(visit && { visit }) });
     return { session, expiresAt: Math.min(found.expiresAt.getTime(), Date.now() + knownFor) };
   });
 

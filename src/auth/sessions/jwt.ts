@@ -58,7 +58,8 @@ export class Jwts {
     const { kid, privateKey } = await this.#keys.signingKey();
     const { id, email, name, ...fields } = session.user;
     const now = Math.floor(Date.now() / 1000);
-    return new SignJWT({ sid: session.id, ver: session.version, email, name, fields })
+    const visit = session.visit && { visit: true };
+    return new SignJWT({ sid: session.id, ver: session.version, email, name, fields, ...visit })
       .setProtectedHeader({ alg: algorithm, typ: "JWT", kid })
       .setIssuer(origin)
       .setAudience(origin)
@@ -122,11 +123,11 @@ export class Jwts {
     return row ? row.expires_at.getTime() : null;
   }
 
-  #toSession({ sub, sid, email, name, fields }: JWTPayload): Session | null {
+  #toSession({ sub, sid, email, name, fields, visit }: JWTPayload): Session | null {
     if (typeof sub !== "string" || typeof sid !== "string") return null;
     if (typeof email !== "string" || typeof name !== "string") return null;
     const additional = typeof fields === "object" && fields !== null ? (fields as Record<string, unknown>) : {};
     const user = sessionUser(this.#options.fields, { id: sub, email, name }, additional);
-    return Object.freeze({ id: sid, user });
+    return Object.freeze({ id: sid, user, ...(visit === true && { visit }) });
   }
 }

@@ -117,6 +117,7 @@ export class SessionStore {
       expiresAt: row.expires_at,
       version: Number(row.version),
       user: userOf(this.#options.fields, row.user_id, row),
+      ...(row.fields["session.impersonated_by"] === true && { visit: true }),
     };
   }
 
