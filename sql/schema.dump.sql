@@ -2698,7 +2698,7 @@ AS $function$
      and not exists (select from svc.service_accounts s where s.id = may_act.user_id and s.role is null)
 $function$
 execute: svc_system
-comment: Whether links of this user may be used: not of one who is banned, nor of a service account that was removed.
+comment: Whether links and invitations of this user may be used: not of one who is banned, nor of a service account that was removed.
 
 -- function auth.note_api_key_use(text): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.note_api_key_use(key_id text)
@@ -2966,7 +2966,7 @@ begin
    where i.id = found_invitation.id and i.state = 'pending' and i.expires_at > now()
      and exists (
        select from svc.organization_members m
-        where m.org_id = i.org_id and m.user_id = i.invited_by and svc_private.may_offer(m.role, i.role));
+        where m.org_id = i.org_id and m.user_id = i.invited_by and svc_private.may_offer(m.role, i.role) and auth.may_act(m.user_id));
   if not found then
     return null;
   end if;
@@ -7115,9 +7115,21 @@ CREATE OR REPLACE FUNCTION svc_private.act_end_sessions(of_user text, only_sessi
 AS $function$
 declare
   ended integer;
+  more integer;
+  given record;
 begin
   delete from auth.session s where s.user_id = of_user and (only_session is null or s.id = only_session);
   get diagnostics ended = row_count;
+  for given in
+    select w.one_table, w.name
+      from (values ('session', 'impersonated_by'), ('device_code', 'user_id')) as w (one_table, name)
+      join pg_catalog.pg_attribute a on a.attrelid = to_regclass('auth.' || w.one_table) and a.attname = w.name
+     where only_session is null and not a.attisdropped
+  loop
+    execute format('delete from auth.%I where %I = $1', given.one_table, given.name) using of_user;
+    get diagnostics more = row_count;
+    ended := ended + case given.one_table when 'session' then more else 0 end;
+  end loop;
   if ended > 0 then
     perform svc_private.note_act('act_end_sessions',
       jsonb_strip_nulls(jsonb_build_object('user', of_user, 'session', only_session)), ended || ' ended');

@@ -1,6 +1,6 @@
--- Whether somebody whose links are used may still act: not while banned, and as a service account only as a member. Links
--- outlive sessions and keys, so nothing else ends them then. Called by svc_private.claim_upload(), finish_upload() and
--- find_storage_objects(), as svc_system.
+-- Whether somebody whose links or invitations are used may still act: not while banned, and as a service account only as a
+-- member. These outlive sessions and keys, so nothing else ends them then. Called by svc_private.claim_upload(), finish_upload()
+-- and find_storage_objects() as svc_system, and by svc.accept_invitation() as its owner.
 
 create or replace function auth.may_act(user_id text)
 returns boolean
@@ -13,4 +13,4 @@ as $$
 $$;
 
 comment on function auth.may_act(text) is
-  'Whether links of this user may be used: not of one who is banned, nor of a service account that was removed.';
+  'Whether links and invitations of this user may be used: not of one who is banned, nor of a service account that was removed.';

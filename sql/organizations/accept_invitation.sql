@@ -1,7 +1,7 @@
 -- The caller joins an organization by an invitation to the caller's verified address. Returns the organization; null where
 -- there is no such invitation, which is all that strangers learn.
 --
--- The invitation counts only while the member who sent it may still offer its role: a demotion does not see an invitation that
+-- The invitation counts only while the member who sent it is not banned and may still offer its role: a demotion does not see an invitation that
 -- is made at the same moment, and cannot cancel it (member_changed.sql). The organization is locked first, as its deletion
 -- does: otherwise the two could wait for each other.
 
@@ -26,7 +26,7 @@ begin
    where i.id = found_invitation.id and i.state = 'pending' and i.expires_at > now()
      and exists (
        select from svc.organization_members m
-        where m.org_id = i.org_id and m.user_id = i.invited_by and svc_private.may_offer(m.role, i.role));
+        where m.org_id = i.org_id and m.user_id = i.invited_by and svc_private.may_offer(m.role, i.role) and auth.may_act(m.user_id));
   if not found then
     return null;
   end if;
