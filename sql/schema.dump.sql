@@ -9592,8 +9592,9 @@ begin
   delete from svc.storage_uploads u
    where u.id = upload
      and case u.kind when 'parts' then u.received in (0, u.size) and finish_upload.size = u.size
-                     when 'url' then u.claimed_at is not null and finish_upload.size <= u.size and auth.may_act(u.user_id)
+                     when 'url' then u.claimed_at is not null and finish_upload.size <= u.size
                      else false end
+     and auth.may_act(u.user_id)
   returning u.* into done;
   if not found then
     return false;

@@ -3,7 +3,8 @@
 --
 -- An upload in parts is complete when all of its bytes are recorded, or when none is and one request brought all of them.
 --
--- The policies are checked as the upload's owner. A call in parts had a session; the maker of a signed URL may be banned meanwhile. If two calls finish the same upload, one succeeds.
+-- The policies are checked as the upload's owner. A request may last for hours, and its owner may be banned meanwhile; once the ban is
+-- over, an upload in parts is finished by the next request. If two calls finish the same upload, one succeeds.
 
 create or replace function svc_private.finish_upload(upload uuid, bytes_id uuid, size bigint, sha256 text)
 returns boolean
@@ -20,8 +21,9 @@ begin
   delete from svc.storage_uploads u
    where u.id = upload
      and case u.kind when 'parts' then u.received in (0, u.size) and finish_upload.size = u.size
-                     when 'url' then u.claimed_at is not null and finish_upload.size <= u.size and auth.may_act(u.user_id)
+                     when 'url' then u.claimed_at is not null and finish_upload.size <= u.size
                      else false end
+     and auth.may_act(u.user_id)
   returning u.* into done;
   if not found then
     return false;

@@ -1,5 +1,7 @@
 // If this file fails, links of somebody who is banned or removed still open and add files, or those that an administrator made
 // while acting as a user do so for a week.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { admin } from "better-auth/plugins";
 import { beforeAll, expect, test } from "vitest";
 import { defineApi } from "../../src/app/api.ts";
@@ -11,12 +13,13 @@ import { migrateAuth } from "../support/plugin-tables.ts";
 import { service, type User } from "../support/service.ts";
 
 const db = database("platform");
+const dir = bytesFolder();
 const auth = defineAuth({ betterAuth: (defaults) => ({ ...defaults, plugins: [admin()] }) });
 beforeAll(() => migrateAuth(db, auth));
 const app = service(
   db,
   defineApi({ procedures: { files: fileProcedures } }),
-  { storage: { driver: "disk", dir: bytesFolder() } },
+  { storage: { driver: "disk", dir } },
   undefined,
   auth,
 );
@@ -32,33 +35,65 @@ const opens = async ({ upload, read }: Awaited<ReturnType<typeof links>>) => [
   (await app.fetch(read.url)).status,
 ];
 
+const ban = (user: User) => db.sql('update auth."user" set banned = true where id = $1', [user.id]);
+
 test("links of a banned user open nothing, for as long as the ban lasts", async () => {
   const ann = await app.signUp("ann");
   const made = await links(ann);
-  await db.sql('update auth."user" set banned = true where id = $1', [ann.id]);
+  await ban(ann);
   expect(await opens(made)).toEqual([404, 404]);
   await db.sql('update auth."user" set ban_expires = now() where id = $1', [ann.id]);
   expect(await opens(made)).toEqual([200, 200]);
 });
 
-test("a file whose sender began before the ban is not stored", async () => {
-  const ann = await app.signUp("ann");
-  const { upload } = await links(ann);
-  const { promise: banned, resolve } = Promise.withResolvers<void>();
+/** Two bytes, the second one when it may be sent. */
+function slowly(path: string, init: RequestInit) {
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const body = new ReadableStream({
     async pull(sending) {
       sending.enqueue(new TextEncoder().encode("x"));
-      await banned;
+      first.resolve();
+      await second.promise;
+      sending.enqueue(new TextEncoder().encode("x"));
       sending.close();
     },
   });
-  const sending = app.fetch(upload.url, { method: "PUT", body, duplex: "half" } as RequestInit);
+  return { answer: app.fetch(path, { ...init, body, duplex: "half" } as RequestInit), first, second };
+}
+
+test("a file whose sender began before the ban is not stored", async () => {
+  const ann = await app.signUp("ann");
+  const { upload } = await links(ann);
+  const { answer, second } = slowly(upload.url, { method: "PUT" });
   const claimed = "select from svc.storage_uploads where id = $1 and claimed_at is not null";
   await expect.poll(async () => (await db.sql(claimed, [upload.id])).length).toBe(1);
-  await db.sql('update auth."user" set banned = true where id = $1', [ann.id]);
-  resolve();
-  expect((await sending).status).toBe(404);
+  await ban(ann);
+  second.resolve();
+  expect((await answer).status).toBe(404);
   expect(await db.sql("select from svc.storage_objects where id = $1", [upload.id])).toEqual([]);
+});
+
+test("nor is one in parts, whose last part began before", async () => {
+  const ann = await app.signUp("ann");
+  const headers = { authorization: `Bearer ${ann.token}`, "tus-resumable": "1.0.0" };
+  const begun = await app.fetch("/api/storage/uploads", {
+    method: "POST",
+    headers: { ...headers, "upload-length": "2" },
+  });
+  const path = begun.headers.get("location") ?? "";
+  const part = { ...headers, "upload-offset": "0", "content-type": "application/offset+octet-stream" };
+  const { answer, first, second } = slowly(path, { method: "PATCH", headers: part });
+  await first.promise;
+  await expect.poll(() => readdirSync(join(dir, "incoming")).length).toBe(1); // the request has been let in
+  await ban(ann);
+  second.resolve();
+  expect((await answer).status).toBe(404);
+  const files = () => db.sql("select from svc.storage_objects where user_id = $1", [ann.id]);
+  expect(await files()).toEqual([]);
+  await db.sql('update auth."user" set banned = false where id = $1', [ann.id]);
+  const again = { ...headers, authorization: `Bearer ${ann.sessionToken}` };
+  await expect.poll(async () => (await app.fetch(path, { method: "HEAD", headers: again })).status).toBe(200);
+  expect(await files()).toHaveLength(1);
 });
 
 test("links outlive the session of their maker, and another password", async () => {
