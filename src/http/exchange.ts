@@ -188,6 +188,7 @@ export function observer(
         requestId,
         ...(session && { userId: session.user.id }),
         ...(session?.key && { keyId: session.key.id }),
+        ...(session?.visit && { visit: true }),
         method: request.method,
         operation,
         status,

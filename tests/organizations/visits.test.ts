@@ -1,6 +1,7 @@
 // If this file fails, an administrator who acted as a member for an hour keeps a way into the member's organization.
 import { beforeAll, expect, test } from "vitest";
 import { createOrganizations } from "../../src/index.ts";
+import type { User } from "../support/service.ts";
 import { auth } from "./service-account-application.ts";
 import { asKey, type Bot, serviceAccountsWorld } from "./service-accounts-world.ts";
 
@@ -79,6 +80,16 @@ test.for(["session token", "JWT"])("who may come in is not changed by a visit, w
   expect(Object.keys(doors).filter((name) => doors[name]?.startsWith("refused"))).toEqual(
     expect.arrayContaining(refused().map(([name]) => name)),
   );
+});
+
+test("the log says which calls of a user were a visit", async () => {
+  const lineOf = (id: string | null) =>
+    app.logged.map((line) => JSON.parse(line)).find((line) => line.requestId === id);
+  const idOf = async (user: User) => (await app.query(user, "who")).headers.get("x-request-id");
+  const [visited, own] = [await idOf(visits.JWT as User), await idOf(one.owner)];
+  await expect.poll(() => lineOf(visited)).toMatchObject({ userId: one.owner.id, visit: true });
+  await expect.poll(() => lineOf(own)).toMatchObject({ userId: one.owner.id });
+  expect(lineOf(own)).not.toHaveProperty("visit");
 });
 
 test("rows are read and written in a visit as by the user, and the user still invites", async () => {
