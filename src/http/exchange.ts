@@ -186,9 +186,8 @@ export function observer(
 
       logEnd(lines, exchange, {
         requestId,
-        ...(session && { userId: session.user.id }),
+        ...(session && { userId: session.user.id, ...(session.visit && { visit: true }) }),
         ...(session?.key && { keyId: session.key.id }),
-        ...(session?.visit && { visit: true }),
         method: request.method,
         operation,
         status,
