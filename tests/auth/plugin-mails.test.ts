@@ -73,6 +73,17 @@ test("text messages count likewise: to a telephone, however its number is spelle
   expect(sent).toEqual(["+49 151", "+49-151", "+491", "+492"]);
 });
 
+test("a key that the endpoint does not read changes nothing: all of them are counted", async () => {
+  const decoys = [{ code: "1" }, { token: "1" }, { password: "1" }];
+  const text = async (n: number, number: string) =>
+    (await server.post("/phone-number/send-otp", { phoneNumber: number, ...decoys[n % 3] }, page)).status;
+  expect([await text(0, "+49151"), await text(1, "+49151"), await text(2, "+49151")]).toEqual([200, 200, 429]);
+  const mail = async (n: number) =>
+    (await server.post(`/sign-in/magic-link?otp=${n}`, { email: "dan@example.com", ...decoys[n % 3] }, page)).status;
+  expect([await mail(0), await mail(1), await mail(2)]).toEqual([200, 200, 429]);
+  expect(sent).toHaveLength(4);
+});
+
 test("what a signed-in user sends counts for each recipient alone", async () => {
   const { sessionToken } = (await server.signUp()).body;
   const bearer = { bearer: sessionToken };

@@ -5,6 +5,8 @@
  * Next hop: `plugin-accounts.ts` tells whose they may be, `../passwords/attempts.ts` counts.
  */
 import type { Request as HttpRequest } from "express";
+import { mediaType } from "../../http/body.ts";
+import { isJson } from "../../kit/media-type.ts";
 import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { type AuthParts, about, isReading } from "../routes/endpoint.ts";
@@ -34,10 +36,9 @@ export async function countingGuesses(
   const given = await givenIn(request, inner);
   requireStorable(given);
   const guesses = given.filter(({ key }) => secret.test(key));
-  if (guesses.length === 0) {
-    await countMails(parts, request, inner, given, credential);
-    return answer();
-  }
+  // A key that the endpoint does not read must not exempt a request whose path says that it sends.
+  if (guesses.length === 0 || sending.test(request.path)) await countMails(parts, request, inner, given, credential);
+  if (guesses.length === 0) return answer();
   const hashes = guesses.some(({ key }) => password.test(key));
   const hasCode = guesses.some(({ key }) => !password.test(key));
   let answered: Response | undefined;
@@ -60,8 +61,11 @@ export async function countingGuesses(
   }
 }
 
-/** Paths of endpoints that may send a mail. The list is broad: only requests for an address count. */
-const mailing = /send|magic|otp|invit|forget|request|verif/i;
+/** Paths of endpoints that send a mail, whatever else the request has. Only requests for an address count. */
+const sending = /send|magic|invit|forget|request/i;
+
+/** Paths of endpoints that send a mail, or compare what was in one. */
+const mailing = /send|magic|invit|forget|request|otp|verif/i;
 
 /**
  * Counts the mails and text messages that a plugin may send. The recipients are the addresses and telephone numbers in the
@@ -101,18 +105,18 @@ function requireStorable(given: readonly Given[]): void {
 }
 
 /**
- * All values of a request, read by the parsers that the library uses. A body of another type is one value, and may be a
- * guess.
+ * All values of a request, read by the parsers that the library uses, by the same header: one text may be JSON and a form. A body
+ * of another type is one value, and may be a guess.
  */
-async function givenIn({ params }: HttpRequest, inner: Request): Promise<Given[]> {
-  const given: Given[] = Object.entries(params).map(([key, value]) => ({ key, value }));
+async function givenIn(request: HttpRequest, inner: Request): Promise<Given[]> {
+  const given: Given[] = Object.entries(request.params).map(([key, value]) => ({ key, value }));
   for (const [key, value] of new URL(inner.url).searchParams) given.push({ key, value });
   if (!inner.body) return given;
-  const body: unknown = await inner
-    .clone()
-    .json()
-    .catch(async () => [...(await inner.clone().formData())].map(([key, value]) => ({ [key]: value })))
-    .catch(() => ({ code: true }));
+  const read = inner.clone();
+  const reading: Promise<unknown> = isJson(mediaType(request))
+    ? read.json()
+    : read.formData().then((form) => [...form].map(([key, value]) => ({ [key]: value })));
+  const body = await reading.catch(() => ({ code: true }));
   return [...given, ...valuesIn(body)];
 }
 

@@ -4,6 +4,7 @@
  * Next hop: `src/auth/routes/plugins.ts` hands it to the library.
  */
 import type { Request as HttpRequest } from "express";
+import { mediaType } from "../../http/body.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { withoutSession } from "../library-cookies.ts";
 import { addressHeader } from "../library-types.ts";
@@ -25,9 +26,13 @@ export interface Credential {
 const withheld =
   /^(?:cookie|connection|content-length|expect|host|keep-alive|te|transfer-encoding|upgrade|x-forwarded-.+)$/;
 
+/** RFC 9110, section 8.3.1. */
+const oneType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
+
 /**
  * @param further a cookie that the body stands for, or ""
- * @throws SvcError NOT_FOUND for a path that URL parsing changes
+ * @throws SvcError NOT_FOUND for a path that URL parsing changes; UNSUPPORTED_MEDIA_TYPE for a header that names no type of a
+ *   body, or several
  */
 export function innerRequest(
   parts: AuthParts,
@@ -42,10 +47,15 @@ export function innerRequest(
   // URL parsing resolves "..", backslashes and the like, so the path may differ from the one that was matched.
   if (url.origin !== own || url.pathname !== originalUrl.split("?", 1)[0]) throw new SvcError("NOT_FOUND");
 
+  const type = mediaType(request);
+  // The library looks for the names of types anywhere in the header, so it might read another one than we do.
+  if (type !== "" && !oneType.test(type)) throw new SvcError("UNSUPPORTED_MEDIA_TYPE");
   const headers = new Headers();
   for (const [name, value = ""] of Object.entries(request.headers)) {
     if (!withheld.test(name)) headers.set(name, [value].flat().join(", "));
   }
+  // Its parameters say nothing about other bodies.
+  if (type !== "" && type !== "multipart/form-data") headers.set("content-type", type);
   headers.delete(addressHeader);
   for (const [name, value] of about(request)) headers.set(name, value);
   if (credential?.style === "token") headers.delete("authorization");
