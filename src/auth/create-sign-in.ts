@@ -23,6 +23,7 @@ import { Attempts } from "./passwords/attempts.ts";
 import { Credentials } from "./passwords/credentials.ts";
 import { HashQueue } from "./passwords/hash-queue.ts";
 import { Passwords } from "./passwords/passwords.ts";
+import { PluginMessages } from "./plugins/plugin-messages.ts";
 import { account } from "./routes/account.ts";
 import { apiKeys, refuseKeys } from "./routes/api-keys.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
@@ -66,7 +67,7 @@ export interface SignIn {
   users: UserAdmin;
   /** Adds the endpoints to a router at /api/auth. */
   mount(router: Router): void;
-  /** Waits for mails that are being sent. */
+  /** Waits for mails and messages that are being sent. */
   close(): Promise<void>;
 }
 
@@ -75,7 +76,8 @@ export async function createSignIn(options: SignInOptions, means: Means): Promis
   const { pool, secrets, origins, definition, log } = options;
   const { fields, once, sessions, sessionTokens, verified } = means;
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
-  const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, log });
+  const messages = new PluginMessages();
+  const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, messages, log });
   if (definition.betterAuth) await warnOfMissingColumns(pool, library, log);
   endUnprovenAccess(library);
   const passwords = new Passwords(library, attempts, new HashQueue(pool.options.max), verified);
@@ -114,7 +116,9 @@ export async function createSignIn(options: SignInOptions, means: Means): Promis
         family(router, parts);
       }
     },
-    close: () => mails.close(),
+    async close() {
+      await Promise.all([mails.close(), messages.close()]);
+    },
   };
 }
 

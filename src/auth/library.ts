@@ -16,7 +16,9 @@ import { isConnectionLoss } from "../postgres/errors.ts";
 import { type FixedOptions, libraryOptions } from "./library-options.ts";
 import { libraryPool } from "./library-pool.ts";
 import type { Library } from "./library-types.ts";
+import { reasonOf } from "./mail/mails.ts";
 import type { Attempts } from "./passwords/attempts.ts";
+import type { PluginMessages } from "./plugins/plugin-messages.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
 export interface LibraryOptions {
@@ -28,14 +30,16 @@ export interface LibraryOptions {
   /** The declared fields that have a column. */
   fields: AdditionalFields;
   attempts: Pick<Attempts, "newUser">;
+  /** Takes the messages of plugins. */
+  messages: Pick<PluginMessages, "add">;
   log: Logger;
 }
 
 /** Builds the library's instance. It opens no connections of its own; it uses the given pool. */
 export async function createLibrary(options: LibraryOptions): Promise<Library> {
-  const library = betterAuth<BetterAuthOptions>(
-    libraryOptions(options.definition, options.fields, fixedOptions(options)),
-  );
+  const { advanced, ...others } = libraryOptions(options.definition, options.fields, fixedOptions(options));
+  const backgroundTasks = { handler: options.messages.add };
+  const library = betterAuth<BetterAuthOptions>({ ...others, advanced: { backgroundTasks, ...advanced } });
   const context = await library.$context;
   return {
     api: library.api,
@@ -71,6 +75,9 @@ const expected = new Set(["User not found", "Password not found", "Invalid passw
 /** What any caller can cause. It must not wake the operator. */
 const byCallers = /^(?:Failed to parse (?:relay )?state$|Invalid \w+URL: |Change email with OTP is disabled)/;
 
+/** The function of an application that sends the message of a plugin has failed. */
+const unsent = /^Failed to (?:run background task:|send two-factor OTP)$/;
+
 /** Forwards the library's log to ours. Only errors are kept of the arguments: others may contain secrets. */
 function forward(log: Logger) {
   return (level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) => {
@@ -81,6 +88,10 @@ function forward(log: Logger) {
     const refusal = Number((err as { statusCode?: unknown } | undefined)?.statusCode) < 500;
     // Its "info" lines contain the e-mail addresses of sign-ups.
     if (level === "info" || level === "debug") return;
+    if (unsent.test(message)) {
+      const reason = reasonOf(details[0]).replace(/\+?\d(?:[ ()./-]?\d){5,}/g, "[number]");
+      return log.error({ from: "better-auth", reason }, "a message of a plugin could not be sent");
+    }
     // What an authenticator answered. An error of the database has a code, unless the connection is lost.
     const isOfDatabase = err !== undefined && ("code" in err || isConnectionLoss(err));
     const isAnswer = /^Failed to verify (?:registration|authentication)$/.test(message) && !isOfDatabase;

@@ -147,6 +147,7 @@ describe("GHSA-cq3f-vc6p-68fh, CVE-2026-53514, CVE-2026-67333, CVE-2026-67336, G
       definition,
       fields: {},
       attempts: { newUser: async () => {} },
+      messages: { add: () => {} },
       log: createLog("silent"),
     };
     const { api } = await createLibrary(parts);

@@ -9,6 +9,9 @@ import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
 
 let sent = "";
+const keep = ({ code }: { code: string }) => {
+  sent = code;
+};
 const takingForms = {
   id: "taking-forms",
   endpoints: {
@@ -30,7 +33,7 @@ const definition = defineAuth({
   betterAuth: (defaults) => ({
     ...defaults,
     rateLimit: { enabled: false },
-    plugins: [phoneNumber({ sendOTP: ({ code }) => void (sent = code) }), takingForms],
+    plugins: [phoneNumber({ sendOTP: keep }), takingForms],
   }),
 });
 const db = database();

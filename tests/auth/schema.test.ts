@@ -42,6 +42,7 @@ async function missing(definition: AuthDefinition = {}) {
     definition,
     fields: {},
     attempts: { newUser: async () => {} },
+    messages: { add: () => {} },
     log,
   });
   const plugins = [...(library.context.options.plugins ?? []), jwt({ schema: { jwks: { fields: jwksColumns } } })];

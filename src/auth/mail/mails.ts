@@ -120,7 +120,7 @@ const names: Record<MailKind, string> = {
 };
 
 /** Removes mail content: mailers put the address, and sometimes the whole mail, into their errors. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   const { name, message, code } = (error ?? {}) as { name?: unknown; message?: unknown; code?: unknown };
   const said = [name, code, message].filter((part) => typeof part === "string" || typeof part === "number").join(": ");
   return said

@@ -17,7 +17,7 @@ import { type Credential, innerRequest } from "../plugins/plugin-request.ts";
 import { askForSecondFactor, isExempt } from "../plugins/plugin-second-factor.ts";
 import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
 import { credentialIn, requirePageOfOurs } from "../sessions/authenticate.ts";
-import { type AuthParts, about, isReading, readAuthBody } from "./endpoint.ts";
+import { type AuthParts, about, isReading, readAuthBody, requirePasswords } from "./endpoint.ts";
 
 /**
  * Mount it last, so that our own paths take precedence.
@@ -39,6 +39,7 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
   return async (request, response) => {
     exchangeOf(response).operation = `/api/auth${path}`;
     requireOurPage(parts, request);
+    if (ofPasswords.test(path)) requirePasswords(parts.credentials.enabled);
     const credential = await credentialOf(parts, request);
     const body = await readAuthBody(request);
     requireShallowJson(body);
@@ -56,6 +57,9 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
     await sendAnswer(parts, response, answer, opened);
   };
 }
+
+/** Paths of endpoints that sign in by a password, or set a forgotten one. Their plugins do not ask whether there are passwords. */
+const ofPasswords = /^\/sign-in\/(?:username|phone-number)$|(?:reset|forget)-password|password-reset/;
 
 /** SQLSTATEs of a value that the request gave: of a wrong type, missing, taken already, or too large. */
 const ofValue = /^(?:22|23|54000)/;
