@@ -40,6 +40,7 @@ const applications = [
     "partitions",
     "organizations",
     "personal-data",
+    "phone-sign-in",
     "presence",
     "push-notifications",
     "query-your-data",
