@@ -26,6 +26,7 @@ const applications = [
     "audit-trail",
     "blocks",
     "chat",
+    "company-sign-in",
     "direct-messages",
     "existing-database",
     "from-convex",
