@@ -41,6 +41,11 @@ describe("the service does not start", () => {
       /"generic-oauth" adds no sign-in here/,
     ],
     ["with oAuthProxy(), likewise", oAuthProxy(), /"oauth-proxy" does nothing here/],
+    [
+      "with sso() that believes each provider about every address",
+      { id: "sso", options: { trustEmailVerified: true } },
+      /"sso" has trustEmailVerified: true/,
+    ],
     ["with bearer(), which takes unsigned tokens", bearer(), /"bearer" is not needed/],
     [
       "with two plugins that want one column",

@@ -11,8 +11,9 @@ export function refusePlugins(plugins: readonly unknown[]): void {
     if (typeof id !== "string" || typeof plugin !== "object") throw noPlugin(at, plugin);
     const why = needless.get(id);
     if (why) throw new DefinitionError(`The better-auth plugin "${id}" ${why}.`, { hint: remedy });
-    const { disableJwtPlugin } = Object(options) as { disableJwtPlugin?: unknown };
+    const { disableJwtPlugin, trustEmailVerified } = Object(options) as Record<string, unknown>;
     if (id === "oauth-provider" && disableJwtPlugin !== true) throw withoutJwt();
+    if (id === "sso" && trustEmailVerified) throw believingAll();
   }
 }
 
@@ -44,4 +45,11 @@ const nameOf = (entry: unknown) =>
 const withoutJwt = () =>
   new DefinitionError('The better-auth plugin "oauth-provider" would need jwt(), which svc does not load.', {
     hint: "Set disableJwtPlugin: true. ID tokens are then signed with the secret of the client (HS256).",
+  });
+
+const believingAll = () =>
+  new DefinitionError('The better-auth plugin "sso" has trustEmailVerified: true, which svc refuses.', {
+    hint:
+      "Each provider would sign in as any user whose address it names. Leave it out. domainVerification links users of the " +
+      "provider's own domain.",
   });
