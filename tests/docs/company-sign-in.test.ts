@@ -32,10 +32,19 @@ class Browser {
     return response;
   }
   post = (path: string, body: object, origin = page) =>
-    this.go(path, { method: "POST", headers: { "content-type": "application/json", origin }, body: JSON.stringify(body) });
+    this.go(path, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin },
+      body: JSON.stringify(body),
+    });
   /** @returns the provider's page */
   async begin(more: object = {}): Promise<URL> {
-    const body = { email: "kim@acme.example", callbackURL: `${page}/welcome`, errorCallbackURL: `${page}/sign-in`, ...more };
+    const body = {
+      email: "kim@acme.example",
+      callbackURL: `${page}/welcome`,
+      errorCallbackURL: `${page}/sign-in`,
+      ...more,
+    };
     const response = await this.post("/api/auth/sign-in/sso", body);
     expect(response.status).toBe(200);
     return new URL((await response.json()).url);
