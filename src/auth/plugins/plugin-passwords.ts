@@ -9,6 +9,7 @@ import { mediaType } from "../../http/body.ts";
 import { isJson } from "../../kit/media-type.ts";
 import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
+import type { Guess } from "../passwords/attempts.ts";
 import { type AuthParts, about, isReading } from "../routes/endpoint.ts";
 import { accountsOf, type Given } from "./plugin-accounts.ts";
 import type { Credential } from "./plugin-request.ts";
@@ -42,18 +43,21 @@ export async function countingGuesses(
   const hashes = guesses.some(({ key }) => password.test(key));
   const hasCode = guesses.some(({ key }) => !password.test(key));
   let answered: Response | undefined;
-  const check = async () => {
+  const check = async (guess?: Guess) => {
     answered = await answer();
-    if (await isRefusal(answered, hasCode)) throw new SvcError("INVALID_CREDENTIALS");
-    return answered;
+    if (!(await isRefusal(answered, hasCode))) return answered;
+    // The plugin compares nothing for an unknown number: its time would tell who has an account.
+    const isUnknown = request.path === "/sign-in/phone-number" && guess && guess.compared === undefined;
+    if (isUnknown) await parts.library.context.password.hash("a password of nobody");
+    throw new SvcError("INVALID_CREDENTIALS");
   };
   const { attempts, passwords } = parts;
   const from = about(request);
   try {
     const accounts = await accountsOf(parts, inner, given, credential);
     // A token that names no user is counted like the links in our mails.
-    if (accounts.names.length === 0 && !hashes) return await attempts.redeem(from, check);
-    const compare = hashes ? () => passwords.hashQueue.run(check) : check;
+    if (accounts.names.length === 0 && !hashes) return await attempts.redeem(from, () => check());
+    const compare = hashes ? (guess: Guess) => passwords.hashQueue.run(() => check(guess)) : check;
     return await attempts.guess(accounts.names, from, compare, { hashes, counted: accounts.hashes });
   } catch (error) {
     if (answered) return answered;
