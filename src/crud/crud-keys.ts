@@ -2,8 +2,8 @@
  * The options `getBy` and `upsertBy` of `createCrud`: keys that find one row, because a unique constraint of the table
  * covers them.
  */
-import { getTableColumns, getTableName } from "drizzle-orm";
-import type { PgTable } from "drizzle-orm/pg-core";
+import { getTableColumns, getTableName, type SQL } from "drizzle-orm";
+import { PgDialect, type PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { tableConfig } from "../kit/table-config.ts";
@@ -16,6 +16,7 @@ const upsertKinds = new Set([...keyKinds, "timestamp", "date", "numeric", "boole
 
 /**
  * @param option where the keys come from, for errors
+ * @param softDelete the column whose rows `get` does not find
  * @returns each key as its properties
  * @throws DefinitionError for a column that does not exist, cannot be a key, or is not unique
  */
@@ -24,8 +25,9 @@ export function describeKeys(
   columns: readonly ColumnDescription[],
   option: "getBy" | "upsertBy",
   keys: readonly (string | readonly string[])[],
+  softDelete?: ColumnDescription,
 ): (readonly string[])[] {
-  const unique = uniqueColumns(table);
+  const unique = uniqueColumns(table, softDelete);
   const [kinds, named] =
     option === "getBy"
       ? [keyKinds, "a whole number, a text, a uuid or an enum"]
@@ -71,17 +73,31 @@ export const keyNamed = ({ upsertBy }: CrudDefinition, by: readonly unknown[]) =
 export const keysOf = ({ upsertBy }: CrudDefinition): string =>
   upsertBy.map((names) => JSON.stringify(names.length === 1 ? names[0] : names)).join(" or ");
 
-/** The properties of each unique constraint. A partial unique index does not count: it allows several such rows. */
-function uniqueColumns(table: PgTable): Set<string>[] {
+/**
+ * The properties of each unique constraint. A partial unique index allows several such rows, and counts only if it is of the
+ * rows that are not softly deleted.
+ */
+function uniqueColumns(table: PgTable, softDelete?: ColumnDescription): Set<string>[] {
   const { uniqueConstraints, primaryKeys, indexes } = tableConfig(table);
   const properties = new Map(Object.entries(getTableColumns(table)).map(([property, { name }]) => [name, property]));
   const named = (columns: readonly unknown[]) =>
     new Set(columns.map((column) => properties.get((column as { name?: string }).name ?? "") ?? ""));
+  const isKey = ({ unique, where }: { unique: boolean; where?: SQL }) =>
+    unique && (!where || (softDelete !== undefined && isOfKept(where, softDelete)));
   return [
     ...Object.values(getTableColumns(table))
       .filter(({ primary, isUnique }) => primary || isUnique)
       .map((column) => named([column])),
     ...[...uniqueConstraints, ...primaryKeys].map((constraint) => named(constraint.columns)),
-    ...indexes.filter(({ config }) => config.unique && !config.where).map(({ config }) => named(config.columns)),
+    ...indexes.filter(({ config }) => isKey(config)).map(({ config }) => named(config.columns)),
   ];
+}
+
+const dialect = new PgDialect();
+
+/** Whether the condition of an index is the one by which generated operations leave out rows that were softly deleted. */
+function isOfKept(where: SQL, { name, kind }: ColumnDescription): boolean {
+  const text = dialect.sqlToQuery(where.inlineParams()).sql.replaceAll('"', "").trim();
+  const [column, test] = [text.split(" ")[0]?.split(".").at(-1), text.slice(text.indexOf(" ") + 1).toLowerCase()];
+  return column === name && test === (kind === "boolean" ? "is not true" : "is null");
 }

@@ -233,7 +233,7 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   include?: readonly IncludeOption[] | undefined;
   /**
    * Unique columns of whole numbers, texts, uuids or enums by which `get` finds a row besides `id`; a list for a
-   * constraint of several. (Default: none)
+   * constraint of several. With `softDelete`, a unique index of the rows that are not deleted counts, too. (Default: none)
    */
   getBy?: readonly (Property<T> | readonly Property<T>[])[] | undefined;
   /** Unique columns by which `upsert` finds the row that it changes, written as in `getBy`. (Default: there is no `upsert`) */

@@ -120,6 +120,7 @@ function describeCrud(
     });
   }
   const owners = ownerColumns(policies);
+  const softDelete = columns.find(({ property }) => property === options.softDelete?.field);
   const crud: CrudDefinition = {
     prefix,
     schema,
@@ -130,7 +131,7 @@ function describeCrud(
     visible,
     searchFields: options.searchFields ?? [],
     allowedFilters: options.allowedFilters ?? [],
-    softDelete: columns.find(({ property }) => property === options.softDelete?.field),
+    softDelete,
     count,
     defaultLimit: Math.min(defaultLimit, maxLimit),
     maxLimit,
@@ -140,7 +141,7 @@ function describeCrud(
     scopes: scopesOfPolicies(policies),
     realtime: describeRealtime(name, options.realtime, methods.includes("list")),
     anonymous: options.allowAnonymous ?? false,
-    getBy: describeKeys(table, columns, "getBy", options.getBy ?? []),
+    getBy: describeKeys(table, columns, "getBy", options.getBy ?? [], softDelete),
     upsertBy: describeKeys(table, columns, "upsertBy", options.upsertBy ?? []),
     aggregate: describeAggregate(name, columns, visible, options.aggregate),
     transfer: describeTransfer(name, options),
