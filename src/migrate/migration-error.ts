@@ -90,7 +90,7 @@ const otherForm =
   "A newer version of svc has migrated this database, and files of this version cannot take the place of its own. Start the processes of this version without `svc migrate`, deploy the newer version, or restore the backup.";
 
 const laterFunction =
-  "sql/ is applied after the migrations. Create the function in this migration, above its first use. Or delete the migration with its snapshot and generate it again: svc then copies the functions that policies call from sql/.";
+  "sql/ is applied after the migrations. Create the function in this migration, above its first use. Or delete the migration with its snapshot and generate it again: svc then copies the functions that policies and views call from sql/.";
 
 /** The error when the application's scope fails after the platform's was committed. */
 export function besideApplied(error: unknown): unknown {

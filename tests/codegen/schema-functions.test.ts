@@ -1,8 +1,8 @@
-// If this file fails, a policy that calls a function of the application cannot be migrated to an empty database.
+// If this file fails, a policy or a view that calls a function of the application cannot be migrated to an empty database.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "drizzle-orm";
-import { pgPolicy, pgRole, pgTable, serial, text } from "drizzle-orm/pg-core";
+import { integer, pgPolicy, pgRole, pgTable, pgView, serial, text } from "drizzle-orm/pg-core";
 import { expect, onTestFinished, test } from "vitest";
 import { readFunctions } from "../../src/migrate/generate/schema-functions.ts";
 import { writeMigration } from "../../src/migrate/generate/schema-migration.ts";
@@ -68,6 +68,31 @@ test("what a migration has made already is left to it", async () => {
   const folder = await application({ "migrations/0000_none.sql": `${me}\n${myTeams}`, "sql/my_teams.sql": myTeams });
   const text = await migration(folder, "team in (select my_teams())");
   expect(text).not.toContain("create or replace function");
+});
+
+test("what views call comes along, between the tables that it reads and the views", async () => {
+  const folder = await application({
+    "sql/mine.sql": `create or replace function public.mine() returns setof public.members language sql stable
+      set search_path = '' as $$ select m.* from public.members m where m.user_id = (select public.me()) $$;
+      grant execute on function public.mine to svc_authenticated;`,
+    "sql/me.sql": `${me.replace("create", "create or replace")} grant execute on function me to svc_authenticated;`,
+  });
+  const mine = pgView("my_rows", { id: integer("id").primaryKey(), team: text("team") })
+    .with({ securityInvoker: true })
+    .as(sql`select id, coalesce(team, '') as team from public.mine()`);
+  const functions = await readFunctions(join(folder, "sql"), join(folder, "migrations"));
+  const schema = { mine, members: members("user_id = (select public.me())") };
+  const next = await takeSnapshot({ schema, auth: {} }, null);
+  const made = (await writeMigration(await emptySnapshot(), next, { renames: [], drops: [] }, functions)) ?? "";
+  expect(made.split("-- sql/me.sql")).toHaveLength(2);
+  await writeFile(join(folder, "migrations/0001_members.sql"), made);
+
+  const db = await emptyDatabase();
+  await migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
+  await db.sql("insert into members (team, user_id) values ('blue', 'ann'), ('red', 'carl')");
+  const client = await db.connect("request");
+  await client.query("begin; set local svc.user_id = 'ann'; set local role svc_authenticated");
+  expect((await client.query("select id, team from my_rows")).rows).toEqual([{ id: 1, team: "blue" }]);
 });
 
 test("an enum loses a value, although functions of sql/ take the type and policies call them", async () => {

@@ -1,6 +1,6 @@
 /**
- * The functions that new policies call. `sql/` is applied after the migrations, but a policy can only name an existing
- * function. So the first migration whose policies call a function also creates it. Also the functions that take or return an
+ * The functions that new policies and views call. `sql/` is applied after the migrations, but both can only name an existing
+ * function. So the first migration whose policies or views call a function also creates it. Also the functions that take or return an
  * enum that is made again: its old type cannot be dropped while they are there, and `sql/` creates them again.
  * Next hop: `schema-migration.ts` writes them above these.
  */
@@ -26,10 +26,10 @@ export async function readFunctions(sql: string, migrations: string): Promise<Fu
 }
 
 /**
- * @param policies statements that create them
+ * @param asking statements that create policies and views
  * @returns statements that must come first: files of `sql/`, unchanged, and a warning for each function without a file
  */
-export function askedBy(policies: readonly string[], { files, made }: Functions): string[] {
+export function askedBy(asking: readonly string[], { files, made }: Functions): string[] {
   const statements: string[] = [];
   const seen = new Set(made);
   const take = (name: string) => {
@@ -39,7 +39,7 @@ export function askedBy(policies: readonly string[], { files, made }: Functions)
     for (const one of calledBy(file.text)) take(one);
     statements.push(`-- sql/${file.path}\n${file.text.trim()}\n`);
   };
-  for (const text of policies) {
+  for (const text of asking) {
     for (const name of calledBy(text)) {
       take(name);
       // A name without a schema may be PostgreSQL's own function.

@@ -51,6 +51,8 @@ const readsFrom = (definition: string, name: string): boolean =>
 
 const viewStatement = /^(CREATE|DROP)(?: MATERIALIZED)? VIEW (?:IF (?:NOT )?EXISTS )?(?:"([^"]+)"\.)?"([^"]+)"/;
 
+export const createsView = (statement: string) => viewStatement.exec(statement)?.[1] === "CREATE";
+
 /** The statements, first with the drops of views, each before what it reads; last with those that create views. */
 export function orderViews(statements: readonly string[], from: Views, to: Views): string[] {
   const dropped = inOrder(from).reverse();
