@@ -50,6 +50,7 @@ const applications = [
     "small-teams",
     "staff-and-customers",
     "teams",
+    "trash",
     "user-profiles",
     "vue-and-svelte", // tests/packages/frameworks.test.ts
     "webhooks",
