@@ -39,6 +39,7 @@ const applications = [
     "knowledge-base",
     "leave-svc",
     "partitions",
+    "nearby",
     "organizations",
     "personal-data",
     "phone-sign-in",
