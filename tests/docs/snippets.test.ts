@@ -29,6 +29,7 @@ const applications = [
     "company-sign-in",
     "direct-messages",
     "existing-database",
+    "feature-flags",
     "from-convex",
     "from-prisma",
     "from-supabase",
