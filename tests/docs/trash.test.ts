@@ -177,6 +177,18 @@ test("the cron deletes what is 30 days in the trash, with its files, and nobody'
   expect((await files()).map(({ id }) => id)).toEqual([kept]);
 });
 
+test("a later change of the table leaves the trash readable", async () => {
+  const ida = await person("ida");
+  const { id } = await ok("mutation", ida, "notes.create", { slug: "tea", title: "Green tea" });
+  await ok("mutation", ida, "notes.remove", { id });
+  const admin = await db.connect("admin");
+  await admin.query(
+    "begin; alter table notes alter column slug type varchar(100); alter table notes add column more text; commit",
+  );
+  expect((await ok("query", ida, "trash.list")).data).toMatchObject([{ id }]);
+  await ok("mutation", ida, "trash.restore", { id });
+});
+
 test("the linter has nothing against it", async () => {
   expect(await lint()).toEqual([]);
 });
