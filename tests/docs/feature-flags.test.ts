@@ -63,8 +63,8 @@ test("a percentage is about so many users, the same again and again, and a large
   const [ten, twenty, other] = [await on("a", 10), await on("a", 20), await on("b", 10)];
   expect(ten.size).toBeGreaterThan(850);
   expect(ten.size).toBeLessThan(1150);
-  expect(ten.isSubsetOf(twenty)).toBe(true);
-  expect(ten.intersection(other).size).toBeLessThan(200);
+  expect([...ten].filter((n) => !twenty.has(n))).toEqual([]);
+  expect([...ten].filter((n) => other.has(n)).length).toBeLessThan(200);
   expect([(await on("a", 0)).size, (await on("a", 100)).size]).toEqual([0, 10_000]);
   // As an earlier version of PostgreSQL, or another machine, would say.
   expect(
@@ -98,9 +98,12 @@ test("a change reaches pages that are open", async () => {
   await auth.signIn("hal@example.com", "correct horse");
   const client = createSvcClient({ api, baseUrl: url(), auth, WebSocket: WebSocket as never });
   let shown: boolean | undefined;
-  const end = client.watch(api.my_flags.list as never, {}, (page: { data: { id: string; on: boolean }[] }) => {
-    shown = page.data.find((flag) => flag.id === "live")?.on;
-  });
+  const watch = (operation: never, args: object) =>
+    client.watch(operation, args, (page: unknown) => {
+      const { data } = page as { data: { id: string; on: boolean }[] };
+      shown = data.find((flag) => flag.id === "live")?.on;
+    });
+  const end = watch(api.my_flags.list as never, {});
   const shows = (on: boolean) => expect.poll(() => shown, { timeout: 10_000 }).toBe(on);
   try {
     await shows(false);

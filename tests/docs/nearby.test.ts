@@ -26,11 +26,13 @@ interface Place {
 
 /** By vectors, where the page uses haversines. */
 function metres(a: readonly [number, number], b: readonly [number, number]): number {
-  const [one, two] = [a, b].map(([lat, lng]) => {
-    const [phi, lambda] = [(lat * Math.PI) / 180, (lng * Math.PI) / 180];
-    return [Math.cos(phi) * Math.cos(lambda), Math.cos(phi) * Math.sin(lambda), Math.sin(phi)] as const;
-  }) as [readonly number[], readonly number[]];
+  const [one, two] = [vector(...a), vector(...b)];
   return 2 * 6371008.8 * Math.asin(Math.hypot(...one.map((value, at) => value - (two[at] ?? 0))) / 2);
+}
+
+function vector(lat: number, lng: number): number[] {
+  const [phi, lambda] = [(lat * Math.PI) / 180, (lng * Math.PI) / 180];
+  return [Math.cos(phi) * Math.cos(lambda), Math.cos(phi) * Math.sin(lambda), Math.sin(phi)];
 }
 
 const points: [what: string, lat: number, lng: number][] = [
