@@ -177,6 +177,23 @@ test("the cron deletes what is 30 days in the trash, with its files, and nobody'
   expect((await files()).map(({ id }) => id)).toEqual([kept]);
 });
 
+test("visitors do not see the trash of rows that everybody reads", async () => {
+  const jan = await person("jan");
+  const [kept, removed] = [
+    await ok("mutation", jan, "notes.create", { slug: "kept", title: "Kept" }),
+    await ok("mutation", jan, "notes.create", { slug: "removed", title: "Removed" }),
+  ];
+  await ok("mutation", jan, "notes.remove", { id: removed.id });
+  const client = await db.connect("admin");
+  await client.query(
+    "begin; create policy select_anyone on notes for select to svc_anonymous using (true); grant select on notes to svc_anonymous",
+  );
+  await client.query("set local role svc_anonymous");
+  const { rows } = await client.query("select id from notes where user_id = $1", [jan.user.id]);
+  await client.query("rollback");
+  expect(rows).toEqual([{ id: kept.id }]);
+});
+
 test("a later change of the table leaves the trash readable", async () => {
   const ida = await person("ida");
   const { id } = await ok("mutation", ida, "notes.create", { slug: "tea", title: "Green tea" });
