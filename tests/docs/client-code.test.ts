@@ -77,12 +77,15 @@ async function written(page: string, shown: readonly Snippet[]): Promise<string[
     const code = own && !isApplication ? text.replace("./svc/api.ts", deskApi) : whole;
     return write(join(page, "web", `${place.replaceAll(/\W/g, "_")}.tsx`), own ? code : `${prelude}${api}\n${code}`);
   });
-  return [...files, ...(await Promise.all(loose))].filter((file) => file.endsWith(".tsx"));
+  const isOfPage = (file: string) =>
+    file.endsWith(".tsx") || (isApplication && file.startsWith(join(page, "web/")) && file.endsWith(".ts"));
+  return [...files, ...(await Promise.all(loose))].filter(isOfPage);
 }
 
 test("the examples type-check", async () => {
   const pages = Map.groupBy(await snippets(), ({ place }) => place.replace(/\.md:.*/, ""));
-  const withPages = [...pages].filter(([, shown]) => shown.some(({ language }) => language === "tsx"));
+  const isOfPage = ({ language, file }: Snippet) => language === "tsx" || file?.startsWith("web/");
+  const withPages = [...pages].filter(([, shown]) => shown.some(isOfPage));
   expect(withPages.length).toBeGreaterThan(9);
   const files: string[] = [];
   for (const [page, shown] of withPages) files.push(...(await written(page, shown)));
