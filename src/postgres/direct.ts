@@ -1,4 +1,4 @@
-/** Which connections lead to PostgreSQL without a pooler between. Noted by `pools.ts`. */
+/** Which connections lead to PostgreSQL without a pooler between, and how the others give names. Noted by `pools.ts`. */
 import type pg from "pg";
 
 const direct = new WeakSet<pg.ClientBase>();
@@ -11,3 +11,29 @@ export const noteDirect = (client: pg.ClientBase): void => void direct.add(clien
  * A pooler prepares a statement again on another backend, where a migration may have changed what it answers with.
  */
 export const isDirect = (client: pg.ClientBase): boolean => direct.has(client);
+
+/** What `pg` keeps of a connection; its types do not have it. */
+interface Wire {
+  parse(statement: { name?: string | undefined }): void;
+  close(statement: { type: "S"; name: string }): void;
+}
+
+const freeing = new WeakSet<object>();
+
+/** Whether a name must be freed on this connection of the driver before a statement gets it. */
+export const freesNames = (wire: object): boolean => freeing.has(wire);
+
+/**
+ * Frees each name before a statement gets it. PgBouncer takes a name for given although PostgreSQL has refused to prepare
+ * the statement, such as in a transaction that has failed, and ends a connection that gives it again:
+ * https://github.com/pgbouncer/pgbouncer/blob/pgbouncer_1_24_1/src/prepare.c
+ */
+export function freeNamesFirst(client: pg.ClientBase): void {
+  const { connection } = client as unknown as { connection: Wire };
+  const { parse } = connection;
+  connection.parse = (statement) => {
+    if (statement.name) connection.close({ type: "S", name: statement.name });
+    parse.call(connection, statement);
+  };
+  freeing.add(connection);
+}

@@ -9,6 +9,7 @@
  */
 import { createHash } from "node:crypto";
 import pg from "pg";
+import { freesNames } from "./direct.ts";
 import { makeRoom } from "./kept-statements.ts";
 import { isRowTooLarge } from "./row-size.ts";
 
@@ -63,9 +64,11 @@ class Packet {
   }
 
   /** @returns null: the driver expects an error or null */
-  submit({ stream, parsedStatements }: Wire): null {
+  submit(wire: Wire): null {
+    const { stream, parsedStatements } = wire;
     if (stream.writable) {
-      stream.write(packetBytes(this.#steps, ({ name }) => parsedStatements[name] === undefined));
+      const isNew = ({ name }: Step) => parsedStatements[name] === undefined;
+      stream.write(packetBytes(this.#steps, isNew, freesNames(wire)));
     }
     this.#showStep();
     return null;
@@ -162,21 +165,22 @@ function send(
   return promise;
 }
 
-const codes = { parse: 0x50, bind: 0x42, execute: 0x45, sync: 0x53 };
+const codes = { close: 0x43, parse: 0x50, bind: 0x42, execute: 0x45, sync: 0x53 };
 
 /**
  * One buffer, because a write of several costs Node more than copying them.
  * https://www.postgresql.org/docs/current/protocol-message-formats.html
  *
  * @param isNew whether PostgreSQL must read the step's text first
+ * @param frees whether its name must be freed before (`direct.ts`)
  * @returns Parse, Bind and Execute of each step, and Sync
  */
-function packetBytes(steps: readonly Step[], isNew: (step: Step) => boolean): Buffer {
+function packetBytes(steps: readonly Step[], isNew: (step: Step) => boolean, frees: boolean): Buffer {
   const parsed = steps.map(isNew);
   let size = 5;
   for (const [index, { name, text, values }] of steps.entries()) {
     const named = Buffer.byteLength(name);
-    if (parsed[index]) size += 9 + named + Buffer.byteLength(text);
+    if (parsed[index]) size += 9 + named + Buffer.byteLength(text) + (frees ? 7 + named : 0);
     size += 23 + named + 4 * values.length;
     for (const value of values) if (value !== null) size += Buffer.byteLength(String(value));
   }
@@ -195,6 +199,12 @@ function packetBytes(steps: readonly Step[], isNew: (step: Step) => boolean): Bu
   const end = (start: number) => bytes.writeInt32BE(at - start, start);
 
   for (const [index, step] of steps.entries()) {
+    if (parsed[index] && frees) {
+      const close = begin(codes.close);
+      bytes[at++] = 0x53; // a statement
+      text(step.name);
+      end(close);
+    }
     if (parsed[index]) {
       const parse = begin(codes.parse);
       text(step.name);

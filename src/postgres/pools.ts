@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
-import { noteDirect } from "./direct.ts";
+import { freeNamesFirst, isDirect, noteDirect } from "./direct.ts";
 import { closeAfterRefusedWrites, PoolClient } from "./read-only.ts";
 import { queryKeeping } from "./refusals.ts";
 import { breakIfRowTooLarge, largestRow } from "./row-size.ts";
@@ -109,6 +109,7 @@ export function createPool(
       breakIfSilent(client, silenceAllowed(settings));
       breakIfRowTooLarge(client, (name === "request" ? settings.rowBytes : undefined) ?? largestRow);
       await prepare?.(client);
+      if (!isDirect(client)) freeNamesFirst(client);
     },
     // Sends a transaction's first statements in one round trip. `pg` supports it, its types do not yet.
     ...({ pipeline: name === "request" } as object),
@@ -151,9 +152,9 @@ const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.sli
  */
 const limitStatements = (milliseconds: number) => async (client: pg.ClientBase) => {
   const { processID } = client as unknown as { processID: number };
-  const isDirect = `pg_backend_pid() = ${Number(processID)}`;
+  const isOwn = `pg_backend_pid() = ${Number(processID)}`;
   const set = `set statement_timeout = ${Number(milliseconds)};`;
-  const text = `do $$ begin if ${isDirect} then ${set} end if; end $$; select ${isDirect} as direct`;
+  const text = `do $$ begin if ${isOwn} then ${set} end if; end $$; select ${isOwn} as direct`;
   const results = (await client.query(text)) as unknown as pg.QueryResult<{ direct: boolean }>[];
   if (results[1]?.rows[0]?.direct) noteDirect(client);
 };

@@ -136,6 +136,18 @@ describe.skipIf(missing)(`behind PgBouncer${missing}`, () => {
     expect(await db.sql(backends, [db.name])).toEqual([{ n: connections }]);
   });
 
+  test("a call that PostgreSQL did not prepare, because one before it in its batch had failed, is answered later", async () => {
+    const user = await running.signUp("kim");
+    const refused = { name: "announcements.create", args: { message: "x" } };
+    const later = { name: "notes.update", args: { id: 2 ** 31 - 1, title: "x" } };
+    const send = async (...calls: object[]) => {
+      const { status, body } = await running.post("/api/batch", { calls }, user);
+      return { status, index: body.index };
+    };
+    expect(await send(refused, later)).toEqual({ status: 403, index: 0 });
+    expect(await send({ name: "notes.create", args: { title: "x" } }, later)).toEqual({ status: 404, index: 1 });
+  });
+
   test("a statement's limit holds inside transactions, and stays on no connection that others use", async () => {
     expect((await running.query(null, "pooled.slow")).status).toBe(504);
     const clients = Array.from({ length: connections }, () => new pg.Client({ connectionString: through.request }));
