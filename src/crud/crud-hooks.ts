@@ -37,12 +37,8 @@ async function atRow<T>(index: number, run: () => T): Promise<Awaited<T>> {
   } catch (error) {
     if (!(error instanceof SvcError) || error.issues) throw error;
     const { code, message, hint, retryAfter, cause } = error;
-    throw new SvcError(code, message, {
-      ...(hint !== undefined && { hint }),
-      ...(retryAfter !== undefined && { retryAfter }),
-      issues: [{ path: ["rows", index], message }],
-      cause: cause ?? error,
-    });
+    const issues = [{ path: ["rows", index], message }];
+    throw new SvcError(code, message, { hint, retryAfter, issues, cause: cause ?? error });
   }
 }
 
@@ -50,8 +46,9 @@ async function atRow<T>(index: number, run: () => T): Promise<Awaited<T>> {
 export function crudHook(
   crud: CrudDefinition,
   operation: CrudOperation,
-  { hooks }: CrudOptions,
+  { hooks = {} }: CrudOptions,
 ): CrudStatement["before"] | undefined {
+  const { beforeCreate, beforeUpdate, beforeRemove, beforeUpsert } = hooks;
   const writable = writableColumns(crud);
   const typed = (input: unknown, as: "create" | "update") => {
     const row = check((issues) => rowOf(writable, toObject(input, issues), issues, as));
@@ -73,67 +70,63 @@ export function crudHook(
   };
   const typedId = (input: unknown) =>
     crud.id.toApplication(check((issues) => idOf(crud.id, toObject(input, issues), issues))) as never;
-  if (operation === "create" && hooks?.beforeCreate) {
-    const { beforeCreate } = hooks;
-    return async (input, context) =>
-      storable(await beforeCreate(typed(input, "create") as never, { context }), "create");
+  switch (operation) {
+    case "create":
+      if (!beforeCreate) return undefined;
+      return async (input, context) =>
+        storable(await beforeCreate(typed(input, "create") as never, { context }), "create");
+    case "upsert":
+      if (!beforeUpsert) return undefined;
+      return async (input, context) => {
+        crudValues(crud, "upsert")(input); // refuses what is wrong with the call itself
+        const { by, row } = input as Input;
+        const returned = await beforeUpsert(typed(row, "create") as never, { context });
+        return { by, row: storable(returned, "create", "beforeUpsert") };
+      };
+    case "createMany":
+      if (!beforeCreate) return undefined;
+      return async (input, context) => {
+        const rows: Input[] = [];
+        for (const row of newRows(crud, input)) {
+          const returned = await atRow(rows.length, () => beforeCreate(typed(row, "create") as never, { context }));
+          rows.push(storable(returned, "create"));
+        }
+        return { rows };
+      };
+    case "update":
+      if (!beforeUpdate) return undefined;
+      return async (input, context) => {
+        const call = { context, id: typedId(input) };
+        const { id, ifUnmodifiedSince } = input as Input;
+        const returned = await beforeUpdate(typed(input, "update") as never, call);
+        return { ...storable(returned, "update"), id, ifUnmodifiedSince };
+      };
+    case "updateMany":
+      if (!beforeUpdate) return undefined;
+      return async (input, context, call) => {
+        const [args] = crudValues(crud, operation)(input);
+        const { set } = input as Input;
+        return eachRow(input, await call(dry(args, "{}")), async (id) => {
+          const returned = await beforeUpdate(typed(set, "update") as never, { context, id: typedId({ id }) });
+          return { id, set: check((issues) => rowOf(writable, storable(returned, "update"), issues, "update")) };
+        });
+      };
+    case "remove":
+      if (!beforeRemove) return undefined;
+      return async (input, context) => {
+        await beforeRemove(typedId(input), { context });
+        return input;
+      };
+    case "removeMany":
+      if (!beforeRemove) return undefined;
+      return async (input, context, call) => {
+        const [args] = crudValues(crud, operation)(input);
+        return eachRow(input, await call(dry(args)), async (id) => {
+          await beforeRemove(typedId({ id }), { context });
+          return { id };
+        });
+      };
+    default:
+      return undefined;
   }
-  if (operation === "upsert" && hooks?.beforeUpsert) {
-    const { beforeUpsert } = hooks;
-    return async (input, context) => {
-      crudValues(crud, "upsert")(input); // refuses what is wrong with the call itself
-      const { by, row } = input as Input;
-      const returned = await beforeUpsert(typed(row, "create") as never, { context });
-      return { by, row: storable(returned, "create", "beforeUpsert") };
-    };
-  }
-  if (operation === "createMany" && hooks?.beforeCreate) {
-    const { beforeCreate } = hooks;
-    return async (input, context) => {
-      const rows: Input[] = [];
-      for (const row of newRows(crud, input)) {
-        const returned = await atRow(rows.length, () => beforeCreate(typed(row, "create") as never, { context }));
-        rows.push(storable(returned, "create"));
-      }
-      return { rows };
-    };
-  }
-  if (operation === "update" && hooks?.beforeUpdate) {
-    const { beforeUpdate } = hooks;
-    return async (input, context) => {
-      const call = { context, id: typedId(input) };
-      const { id, ifUnmodifiedSince } = input as Input;
-      const returned = await beforeUpdate(typed(input, "update") as never, call);
-      return { ...storable(returned, "update"), id, ifUnmodifiedSince };
-    };
-  }
-  if (operation === "updateMany" && hooks?.beforeUpdate) {
-    const { beforeUpdate } = hooks;
-    return async (input, context, call) => {
-      const [args] = crudValues(crud, operation)(input);
-      const { set } = input as Input;
-      return eachRow(input, await call(dry(args, "{}")), async (id) => {
-        const returned = await beforeUpdate(typed(set, "update") as never, { context, id: typedId({ id }) });
-        return { id, set: check((issues) => rowOf(writable, storable(returned, "update"), issues, "update")) };
-      });
-    };
-  }
-  if (operation === "removeMany" && hooks?.beforeRemove) {
-    const { beforeRemove } = hooks;
-    return async (input, context, call) => {
-      const [args] = crudValues(crud, operation)(input);
-      return eachRow(input, await call(dry(args)), async (id) => {
-        await beforeRemove(typedId({ id }), { context });
-        return { id };
-      });
-    };
-  }
-  if (operation === "remove" && hooks?.beforeRemove) {
-    const { beforeRemove } = hooks;
-    return async (input, context) => {
-      await beforeRemove(typedId(input), { context });
-      return input;
-    };
-  }
-  return undefined;
 }

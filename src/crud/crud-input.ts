@@ -25,57 +25,52 @@ type ToValues = CrudStatement["values"];
 /** Creates the function that turns a call's input into SQL arguments. It throws VALIDATION_FAILED. */
 export function crudValues(crud: CrudDefinition, operation: CrudOperation): ToValues {
   const writable = writableColumns(crud);
+  const reading =
+    (read: (object: Input, issues: Issue[]) => ReturnType<ToValues>): ToValues =>
+    (input) =>
+      check((issues) => read(toObject(input, issues), issues));
   switch (operation) {
     case "list":
       return listValues(crud);
     case "get":
-      return (input) => check((issues) => getArguments(crud, toObject(input, issues), issues));
+      return reading((object, issues) => getArguments(crud, object, issues));
     case "remove":
-      return (input) => check((issues) => [idOf(crud.id, toObject(input, issues), issues)]);
+      return reading((object, issues) => [idOf(crud.id, object, issues)]);
     case "create":
-      return (input) =>
-        check((issues) => [
-          JSON.stringify(withGenerated(crud, rowOf(writable, toObject(input, issues), issues, "create"), issues)),
-        ]);
+      return reading((object, issues) => [
+        JSON.stringify(withGenerated(crud, rowOf(writable, object, issues, "create"), issues)),
+      ]);
     case "upsert":
-      return (input) => check((issues) => upsertArguments(crud, toObject(input, issues), issues));
+      return reading((object, issues) => upsertArguments(crud, object, issues));
     case "createMany":
       return (input) => [JSON.stringify(newRows(crud, input).map((row) => withGenerated(crud, row)))];
     case "aggregate":
       return (input) => [JSON.stringify(aggregateArguments(crud, input))];
     case "retryDelivery":
-      return (input) =>
-        check((issues) => {
-          const object = toObject(input, issues);
-          return [JSON.stringify(retryArguments(idOf(crud.id, object, issues), object, issues))];
-        });
+      return reading((object, issues) => [
+        JSON.stringify(retryArguments(idOf(crud.id, object, issues), object, issues)),
+      ]);
     case "history":
     case "deliveries":
-      return (input) =>
-        check((issues) => {
-          const object = toObject(input, issues);
-          return [JSON.stringify(historyArguments(crud, idOf(crud.id, object, issues), object, issues))];
-        });
+      return reading((object, issues) => [
+        JSON.stringify(historyArguments(crud, idOf(crud.id, object, issues), object, issues)),
+      ]);
     case "updateMany":
-      return (input) =>
-        check((issues) => {
-          const object = toObject(input, issues);
-          const inner: Issue[] = [];
-          const set = rowOf(writable, toObject(own(object, "set"), inner), inner, "update");
-          move(inner, "set", issues);
-          return [manyArguments(crud, object, ["filters", "set", "max"], issues), JSON.stringify(set)];
-        });
+      return reading((object, issues) => {
+        const inner: Issue[] = [];
+        const set = rowOf(writable, toObject(own(object, "set"), inner), inner, "update");
+        move(inner, "set", issues);
+        return [manyArguments(crud, object, ["filters", "set", "max"], issues), JSON.stringify(set)];
+      });
     case "removeMany":
-      return (input) => check((issues) => [manyArguments(crud, toObject(input, issues), ["filters", "max"], issues)]);
+      return reading((object, issues) => [manyArguments(crud, object, ["filters", "max"], issues)]);
     case "update": {
       const canCompare = findColumn(crud, "updatedAt") !== undefined;
-      return (input) =>
-        check((issues) => {
-          const object = toObject(input, issues);
-          const changes = rowOf(writable, object, issues, "update");
-          const since = canCompare ? ifUnmodifiedSince(object, issues) : {};
-          return [idOf(crud.id, object, issues), JSON.stringify({ ...changes, ...since })];
-        });
+      return reading((object, issues) => {
+        const changes = rowOf(writable, object, issues, "update");
+        const since = canCompare ? ifUnmodifiedSince(object, issues) : {};
+        return [idOf(crud.id, object, issues), JSON.stringify({ ...changes, ...since })];
+      });
     }
   }
 }
