@@ -26,39 +26,34 @@ interface Known {
 class Statistics {
   readonly #system: pg.Pool;
   readonly #known = new Map<string, Known>();
-  readonly #reading = new Set<string>();
 
   constructor(system: pg.Pool) {
     this.#system = system;
   }
 
-  /** @returns undefined if they are not known, or too old: then they are being read */
-  of(crud: CrudDefinition): Factors | undefined {
+  /** Empty if they are not known, or too old: then they are being read. */
+  of(crud: CrudDefinition): Factors {
     const known = this.#known.get(crud.prefix);
     if (known && performance.now() < known.until) return known.factors;
-    if (!this.#reading.has(crud.prefix)) void this.#read(crud);
-    return undefined;
+    // Meanwhile, and after an error, calls are planned, and none of them asks again.
+    const none = this.#keep(crud, {});
+    void this.#read(crud).catch(() => {});
+    return none;
+  }
+
+  #keep({ prefix }: CrudDefinition, factors: Factors): Factors {
+    this.#known.set(prefix, { factors, until: performance.now() + trustedFor });
+    return factors;
   }
 
   async #read(crud: CrudDefinition): Promise<void> {
-    const { prefix, columns, allowedFilters } = crud;
-    this.#reading.add(prefix);
-    try {
-      const { rows } = await this.#system.query<{ factors: Factors }>({
-        name: "svc_value_factors",
-        text: "select svc.value_factors($1::regclass, $2::text[]) as factors",
-        values: [
-          qualified(crud),
-          columns.filter(({ property }) => allowedFilters.includes(property)).map(({ name }) => name),
-        ],
-      });
-      this.#known.set(prefix, { factors: rows[0]?.factors ?? {}, until: performance.now() + trustedFor });
-    } catch {
-      // The calls are planned meanwhile. The pause prevents that each of them asks again.
-      this.#known.set(prefix, { factors: {}, until: performance.now() + trustedFor });
-    } finally {
-      this.#reading.delete(prefix);
-    }
+    const filtered = crud.columns.filter(({ property }) => crud.allowedFilters.includes(property));
+    const { rows } = await this.#system.query<{ factors: Factors }>({
+      name: "svc_value_factors",
+      text: "select svc.value_factors($1::regclass, $2::text[]) as factors",
+      values: [qualified(crud), filtered.map(({ name }) => name)],
+    });
+    this.#keep(crud, rows[0]?.factors ?? {});
   }
 }
 
