@@ -5,7 +5,7 @@
  */
 import type { AggregatePart, ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { check, type Input, isPlain, own, toObject } from "../kit/input-checks.ts";
+import { check, type Input, isPlain, own, rowLimit, toObject } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { isTimeZone } from "../kit/time-zone.ts";
 import { quote } from "../postgres/schema-names.ts";
@@ -62,23 +62,15 @@ export function describeAggregate(
     const column = find("measures", name, property);
     const isSum = by === "sum" || by === "avg";
     if (column.isArray || !orderedKinds.has(column.kind) || (isSum && isTime(column))) {
-      const what = isSum ? "number" : "number or time";
-      fail(
-        "measures",
-        `names "${name}", but "${property}" is no ${what}.`,
-        `Name a column that is one, or leave it out.`,
-      );
+      const problem = `names "${name}", but "${property}" is no ${isSum ? "number" : "number or time"}.`;
+      fail("measures", problem, "Name a column that is one, or leave it out.");
     }
     return [name, measure(by, column)];
   });
-  for (const [name] of groups) {
-    if (measures.some(([other]) => other === name)) {
-      fail(
-        "groupBy",
-        `and aggregate.measures both name "${name}".`,
-        "A group has one member of each name. Leave one of the two out.",
-      );
-    }
+  const [twin] = groups.find(([name]) => measures.some(([other]) => other === name)) ?? [];
+  if (twin !== undefined) {
+    const hint = "A group has one member of each name. Leave one of the two out.";
+    fail("groupBy", `and aggregate.measures both name "${twin}".`, hint);
   }
   if (measures.length === 0) fail("measures", "is empty.", 'Name at least one, such as "count".');
   return { groups: Object.fromEntries(groups), measures: Object.fromEntries(measures) };
@@ -121,14 +113,12 @@ export function aggregateArguments(crud: CrudDefinition, input: unknown): Input 
     const filters = own(object, "filters") ?? {};
     checkExact(crud, filters, issues);
     checkSearch(crud, own(object, "search"), issues);
-    const limit = own(object, "limit") ?? aggregateLimits.default;
-    if (typeof limit !== "number" || Number.isNaN(limit)) issues.push({ path: ["limit"], message: "must be a number" });
     return {
       groupBy,
       measures: measured,
       filters: toFilterJson(filters, crud) ?? {},
       ...listArguments(crud, { search: own(object, "search") }),
-      limit: Math.trunc(Math.min(Math.max(Number(limit), 1), aggregateLimits.max)),
+      limit: rowLimit(own(object, "limit") ?? aggregateLimits.default, aggregateLimits.max, ["limit"], issues),
       timeZone: timeZone(own(object, "timeZone"), issues),
       ...orderOf([...groupBy, ...measured], own(object, "orderBy"), issues),
     };

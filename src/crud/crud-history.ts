@@ -6,7 +6,7 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { auditedTable } from "../history/audited.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { type Input, own } from "../kit/input-checks.ts";
+import { type Input, own, rowLimit } from "../kit/input-checks.ts";
 import type { JsonSchema } from "../kit/json-schema.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { visibleColumns } from "./crud-definition.ts";
@@ -43,12 +43,9 @@ export function historyArguments(crud: CrudDefinition, id: string | number, obje
     issues.push({ path: ["cursor"], message: "must be nextCursor of the page before" });
   }
   const limit = own(object, "limit") ?? undefined;
-  if (limit !== undefined && (typeof limit !== "number" || Number.isNaN(limit))) {
-    issues.push({ path: ["limit"], message: "must be a number" });
-  }
   return {
     id: String(id),
-    ...(limit !== undefined && { limit: Math.trunc(Math.min(Math.max(Number(limit), 1), crud.maxLimit)) }),
+    ...(limit !== undefined && { limit: rowLimit(limit, crud.maxLimit, ["limit"], issues) }),
     ...(cursor !== undefined && { cursor }),
   };
 }

@@ -4,7 +4,7 @@
  * Next hop: `sql/crud/related_item.sql` builds the statement from the same names.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
-import { type Input, isPlain, own } from "../kit/input-checks.ts";
+import { type Input, isPlain, own, rowLimit } from "../kit/input-checks.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { toFilterJson } from "./crud-filters.ts";
 import { sortableColumns } from "./crud-resource.ts";
@@ -156,10 +156,7 @@ function counts(crud: CrudDefinition, value: unknown, path: string[], reading: R
 /** A relation that leads to several rows. */
 function rowsOf(target: CrudDefinition, options: Input, rows: number, path: string[], reading: Reading): Input {
   const given = own(options, "limit") ?? target.defaultLimit;
-  if (typeof given !== "number" || Number.isNaN(given)) {
-    reading.issues.push({ path: [...path, "limit"], message: "must be a number" });
-  }
-  const limit = Math.trunc(Math.min(Math.max(Number(given) || 1, 1), target.maxLimit));
+  const limit = rowLimit(given, target.maxLimit, [...path, "limit"], reading.issues);
   reading.rows += rows * limit;
   const orderBy = own(options, "orderBy");
   if (orderBy !== undefined) checkOrder(target, orderBy, [...path, "orderBy"], reading.issues);

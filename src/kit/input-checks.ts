@@ -20,6 +20,12 @@ export function toObject(input: unknown, issues: Issue[]): Input {
 export const isPlain = (value: unknown): value is Input =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date);
 
+/** A number of rows, from 1 to `most`. Adds an issue for what is no number. */
+export function rowLimit(given: unknown, most: number, path: Issue["path"], issues: Issue[]): number {
+  if (typeof given !== "number" || Number.isNaN(given)) issues.push({ path, message: "must be a number" });
+  return Math.trunc(Math.min(Math.max(Number(given) || 1, 1), most));
+}
+
 /** Inherited members, `__proto__` among them, are never input. */
 export const own = (object: Input, key: string) => (Object.hasOwn(object, key) ? object[key] : undefined);
 
