@@ -6,7 +6,7 @@
 import type { PgTable } from "drizzle-orm/pg-core";
 import type { CrudDefinition } from "../contract/crud.ts";
 import { isStorableText } from "../kit/storable-text.ts";
-import { maxLevels } from "./wire-kinds.ts";
+import { isoOf, maxLevels } from "./wire-kinds.ts";
 
 /** All operators of filters. The kind of a column decides which of them it accepts. */
 export const filterOperators = ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike"] as const;
@@ -153,7 +153,7 @@ function jsonOf(value: unknown, depth: number): unknown {
       return undefined;
   }
   if (value === null) return null;
-  if (value instanceof Date) return isoText(value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : isoOf(value);
   if (depth > maxLevels) return undefined;
   if (Array.isArray(value)) {
     const items: unknown[] = [];
@@ -173,11 +173,6 @@ function jsonOf(value: unknown, depth: number): unknown {
     entries.push([key, json]);
   }
   return Object.fromEntries(entries);
-}
-
-/** ISO 8601 as the filter language reads it: without JavaScript's sign before years after 9999. */
-function isoText(date: Date): string | undefined {
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace(/^\+0*/, "");
 }
 
 /** False for Map, Set, URL, RegExp and other classes, which are not JSON. */

@@ -17,8 +17,8 @@ interface WireForm {
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const isDate = (value: unknown): value is Date => value instanceof Date && value.getUTCFullYear() > 0;
-/** Without JavaScript's sign before years after 9999. */
-const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
+/** ISO 8601 without JavaScript's sign before years after 9999. */
+export const isoOf = (date: Date) => date.toISOString().replace(/^\+0*/, "");
 
 /**
  * Levels of JSON in the arguments of a call (src/http/wire.ts checks them). Imported files and hooks are checked here: JSON.stringify
@@ -107,14 +107,7 @@ export const wireForms: Record<WireKind, WireForm> = {
 };
 
 /** Kinds with an order that filters, pages and measures use. */
-export const orderedKinds: ReadonlySet<WireKind> = new Set<WireKind>([
-  "integer",
-  "bigint",
-  "number",
-  "numeric",
-  "timestamp",
-  "date",
-]);
+export const orderedKinds = new Set<WireKind>(["integer", "bigint", "number", "numeric", "timestamp", "date"]);
 
 // biome-ignore format: a table
 const kindsByType: Record<string, WireKind> = {
