@@ -62,34 +62,17 @@ export function sourceOf(source: unknown): { table: PgTable; view: { schema: str
   return { table, view: { schema } };
 }
 
+const notOfViews = ["upsertBy", "many", "softDelete", "hooks", "realtime", "history", "deliveries"] as const;
+
 /** The options of a resource that reads a view. @throws DefinitionError for those that write */
 export function optionsOfView(name: string, options: CrudOptions): CrudOptions {
-  const {
-    methods = ["list", "get"],
-    upsertBy,
-    many,
-    softDelete,
-    hooks,
-    realtime,
-    transfer,
-    history,
-    deliveries,
-  } = options;
+  const { methods = ["list", "get"], transfer } = options;
   const writing = methods.find((method) => method !== "list" && method !== "get");
-  const wrong = Object.entries({
-    upsertBy,
-    many,
-    softDelete,
-    hooks,
-    realtime,
-    history,
-    deliveries,
-    "transfer.import": transfer?.import,
-  });
-  const [option] = wrong.find(([, value]) => value !== undefined && value !== false) ?? [];
-  if (writing === undefined && option === undefined) return { ...options, methods };
+  const option =
+    notOfViews.find((name) => (options[name] ?? false) !== false) ?? (transfer?.import && "transfer.import");
+  if (writing === undefined && !option) return { ...options, methods };
   throw new DefinitionError(
-    `createCrud: ${option ?? `the method "${writing}"`} is not for a view, and "${name}" is one.`,
+    `createCrud: ${option || `the method "${writing}"`} is not for a view, and "${name}" is one.`,
     { hint: "A view has list and get. Write to its tables; who watches the view hears of their changes." },
   );
 }
