@@ -8,6 +8,7 @@ import { z } from "zod";
 import { type ColumnDescription, type CrudMethod, type CrudOperation, crudOperations } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { boolean, callable, checkOptions, integer, must, oneOf, type ShapeOf } from "../kit/options.ts";
+import { findColumn } from "./crud-definition.ts";
 import type { CrudOptions, RealtimeOption } from "./crud-types.ts";
 
 type Hooks = NonNullable<CrudOptions["hooks"]>;
@@ -90,17 +91,12 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
   const fail = (problem: string, hint: string): never => {
     throw new DefinitionError(`createCrud: ${problem}`, { hint });
   };
-  const properties = columns.map(({ property }) => property);
-  const column = (option: string, name: string): ColumnDescription => {
-    const found = columns.find(({ property }) => property === name);
-    return (
-      found ??
-      fail(
-        `${option} of "${table}" names "${name}", which is not a column.`,
-        `The columns are ${properties.join(", ")}.`,
-      )
+  const column = (option: string, name: string): ColumnDescription =>
+    findColumn({ columns }, name) ??
+    fail(
+      `${option} of "${table}" names "${name}", which is not a column.`,
+      `The columns are ${columns.map(({ property }) => property).join(", ")}.`,
     );
-  };
 
   for (const name of options.searchFields ?? []) {
     const { kind, isArray } = column("searchFields", name);

@@ -178,16 +178,14 @@ function checkUpdatedAt(table: string, columns: readonly ColumnDescription[]): v
 /** PostgreSQL would store the letters of base64, and ignore the offsets of times. */
 function checkArrays(table: string, columns: readonly ColumnDescription[]): void {
   for (const { property, type, kind, dimensions } of columns) {
-    if (kind === "vector" && dimensions > 0) {
-      throw new DefinitionError(`createCrud: "${property}" of "${table}" has the type ${type}.`, {
-        hint: "Arrays of vectors are not possible. Keep each vector in a row of its own, where a search can find it.",
-      });
-    }
     const isConverted = kind === "bytes" || (kind === "timestamp" && !type.includes("with time zone"));
-    if (dimensions < 2 || !isConverted) continue;
-    throw new DefinitionError(`createCrud: "${property}" of "${table}" has the type ${type}.`, {
-      hint: "Arrays of arrays of bytes or of times without a zone are not possible. Use jsonb, or timestamps with time zone.",
-    });
+    const hint =
+      kind === "vector" && dimensions > 0
+        ? "Arrays of vectors are not possible. Keep each vector in a row of its own, where a search can find it."
+        : isConverted && dimensions > 1
+          ? "Arrays of arrays of bytes or of times without a zone are not possible. Use jsonb, or timestamps with time zone."
+          : undefined;
+    if (hint) throw new DefinitionError(`createCrud: "${property}" of "${table}" has the type ${type}.`, { hint });
   }
 }
 
@@ -239,7 +237,6 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
   const name = `${crud.prefix}.${operation}`;
   // Deliveries are read as a user: without one there is no endpoint that is theirs.
   const isOfUsers = operation === "deliveries" || operation === "retryDelivery";
-  const hook = crudHook(crud, operation, options);
   return {
     name,
     kind,
@@ -254,7 +251,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
       values: crudValues(crud, operation),
       ...((operation === "list" || operation === "get") && { shape: shapeOf(crud, operation) }),
       ...((kind === "query" || operation.endsWith("Many")) && { closed: (input) => closedRelation(crud, input) }),
-      ...(hook && { before: hook }),
+      before: crudHook(crud, operation, options),
     },
     crud,
   };

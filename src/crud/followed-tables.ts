@@ -25,21 +25,15 @@ export interface FollowedTable {
   isShared?: boolean;
 }
 
+const byKey = { schema: "svc", team: null, required: [], identity: [] };
+
 /**
  * What `ctx.rag`, `ctx.grounding` and `ctx.storage` read. A file is found by its id. So others hear of its changes alone: uploads are
  * frequent, and no page of others shows one before a row of the application names it.
  */
 const ofPlatform: readonly FollowedTable[] = [
-  { schema: "svc", name: "rag_sources", owners: [], team: null, required: [], identity: [] },
-  {
-    schema: "svc",
-    name: "storage_objects",
-    owners: ["user_id"],
-    team: null,
-    required: [],
-    identity: [],
-    isShared: true,
-  },
+  { ...byKey, name: "rag_sources", owners: [] },
+  { ...byKey, name: "storage_objects", owners: ["user_id"], isShared: true },
 ];
 
 /** As PostgreSQL's catalog names it, `schema.name`. */

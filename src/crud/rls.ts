@@ -192,7 +192,7 @@ export function memberRls(options: {
   const isMember = sql`${team} = any (array(select ${theirs} from ${through} where ${isCaller(user)}))`;
   const select = pgPolicy("select_member", { for: "select", to: authenticated, using: isMember });
   // As text these are the same in the log and in a query; other types may be written in several ways.
-  if (comparedAsText.has(team.columnType)) {
+  if (comparedAsText.test(team.columnType)) {
     const isUuid = user.columnType === "PgUUID";
     const table = getTableName(through);
     scopes.set(select, { column: team.name, schema, table, team: theirs.name, user: user.name, isUuid });
@@ -226,15 +226,7 @@ function teamOfMembership(through: PgTable, team: AnyPgColumn): AnyPgColumn {
   );
 }
 
-const comparedAsText = new Set([
-  "PgText",
-  "PgVarchar",
-  "PgUUID",
-  "PgInteger",
-  "PgBigInt53",
-  "PgBigInt64",
-  "PgEnumColumn",
-]);
+const comparedAsText = /^Pg(Text|Varchar|UUID|Integer|BigInt53|BigInt64|EnumColumn)$/;
 
 /** Types are not checked at run time: rows must not be open to others because an option is misspelt. */
 export function checkKeys(helper: string, options: object, keys: readonly string[]): void {
