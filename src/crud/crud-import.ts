@@ -12,23 +12,15 @@ import { keyNamed, keysOf } from "./crud-keys.ts";
 /** The workflow's name. */
 export const importName = "crud.import";
 
-/** What the workflow gets. */
-export interface ImportArgs {
-  /** The prefix of the resource. */
-  resource: string;
-  storageId: string;
-  format: "csv" | "ndjson";
-  mode: "insert" | "upsert";
-  /** The properties of the key of an upsert. */
-  by?: string[] | undefined;
-}
-
 const inputSchema = z.strictObject({
   storageId: z.uuid(must("the id of a stored file")),
   format: oneOf(["csv", "ndjson"]),
   mode: oneOf(["insert", "upsert"]).default("insert"),
   by: z.union([z.string(), z.array(z.string())], must("a column, or a list of columns")).optional(),
 });
+
+/** What the workflow gets: also the prefix of the resource, and the properties of the key of an upsert as a list. */
+export type ImportArgs = Omit<z.output<typeof inputSchema>, "by"> & { resource: string; by?: string[] | undefined };
 
 const { mutation } = createSvcProcedureBuilders();
 
