@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
-import { viewer } from "./data-panels.ts";
 import { ask, panel, type Tools } from "./panel.ts";
+import { viewer } from "./view.ts";
 
 interface Act<Input> {
   act: string;

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Observations } from "../telemetry/observations.ts";
-import { dataPanels, viewer } from "./data-panels.ts";
+import { dataPanels } from "./data-panels.ts";
 import { databasePanels } from "./database-panels.ts";
 import { devPanels } from "./dev-panels.ts";
 import { docsPage } from "./docs-page.ts";
@@ -14,6 +14,7 @@ import { procedure, runPanels } from "./run-panel.ts";
 import { searchPanels } from "./search-panel.ts";
 import { sqlPanel } from "./sql-panel.ts";
 import { askStudio } from "./studio-entry.ts";
+import { viewer } from "./view.ts";
 
 export interface AgentContext {
   /** Opens the database at the first call. */

@@ -4,11 +4,10 @@
  */
 import { z } from "zod";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { viewer } from "./data-panels.ts";
 import { most, pageOf } from "./pages.ts";
 import { panel } from "./panel.ts";
 import { columnsOf } from "./rows.ts";
-import { type Viewer, viewAs } from "./view.ts";
+import { type Viewer, viewAs, viewer } from "./view.ts";
 
 /** Characters of a value. */
 const shortValue = 400;

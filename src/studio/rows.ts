@@ -3,9 +3,10 @@
  * Next hop: `view.ts`; `sql/studio/studio_columns.sql`.
  */
 import pg from "pg";
+import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { type Viewer, viewAs } from "./view.ts";
+import { type Viewer, viewAs, viewer } from "./view.ts";
 
 export interface Column {
   name: string;
@@ -20,24 +21,29 @@ export interface Column {
   says: string | null;
 }
 
-export const operators = ["=", "<>", "<", ">", "contains", "is null", "is not null"] as const;
+const name = z.string().min(1).max(200);
+/** The descriptions are for coding agents. */
+export const tableName = name.describe("With its schema, such as public.tasks.");
+export const key = z.array(z.string().max(10_000)).min(1).max(32).describe("The values of the primary key, as text.");
+const filterInput = z.strictObject({
+  column: name,
+  operator: z.enum(["=", "<>", "<", ">", "contains", "is null", "is not null"]),
+  value: z.string().max(10_000),
+});
 
-interface Filter {
-  column: string;
-  operator: (typeof operators)[number];
-  value: string;
-}
+export const cellInput = z.strictObject({ table: tableName, as: viewer, key, column: name });
 
-export interface RowsInput {
-  table: string;
-  as: Viewer;
+export const pageInput = z.strictObject({
+  table: tableName,
+  as: viewer,
   /** The key of the last row of the page before. */
-  after: string[] | null;
-  filter: Filter | null;
-  limit: number;
+  after: key.nullable().default(null),
+  filter: filterInput.nullable().default(null),
+  limit: z.int().min(1).max(200).default(50),
   /** Whether to add the keys of rows that the viewer does not see; not with a filter. */
-  ghosts: boolean;
-}
+  ghosts: z.boolean().default(false),
+});
+type PageInput = z.output<typeof pageInput>;
 
 interface Row {
   /** null where the table has no primary key, and where it is longer than what is sent. */
@@ -91,7 +97,7 @@ const seenBy = (viewer: Viewer) => (column: Column) => (viewer === null ? column
 const keyOf = (columns: readonly Column[]): Column[] =>
   columns.filter(({ key_place }) => key_place !== null).sort((a, b) => Number(a.key_place) - Number(b.key_place));
 
-export const readRows = (pool: pg.Pool, input: RowsInput): Promise<Rows> =>
+export const readRows = (pool: pg.Pool, input: PageInput): Promise<Rows> =>
   viewAs(pool, input.as, async (transaction) => {
     const all = await columnsOf(transaction, input.table);
     const columns = all.filter(seenBy(input.as));
@@ -114,7 +120,7 @@ export const readRows = (pool: pg.Pool, input: RowsInput): Promise<Rows> =>
     return { columns, withheld, rows, next: isLast ? null : last, moreHidden, isKeyed, more: !isLast };
   });
 
-async function select(transaction: RequestTransaction, input: RowsInput, columns: Column[], key: Column[]) {
+async function select(transaction: RequestTransaction, input: PageInput, columns: Column[], key: Column[]) {
   const values: unknown[] = [];
   const value = (it: unknown, type: string) => `$${values.push(it)}::text::${type}`;
   const conditions: string[] = [];
@@ -132,13 +138,18 @@ async function select(transaction: RequestTransaction, input: RowsInput, columns
     ${key.length > 0 ? `order by ${names(key)}` : ""} limit ${Number(input.limit) + 1}`;
   const { rows } = await transaction.query({ text }, values);
   return rows.map(({ cells, key }: { cells: (string | null)[]; key: string[] | null }): Row => {
-    const cut = cells.flatMap((cell, index) => ([...(cell ?? "")].length > shortCell ? [index] : []));
-    return { key, cells: cells.map((cell, index) => (cut.includes(index) ? shorten(cell) : cell)), cut };
+    const shown = cells.map((cell) => beginningOf(cell, shortCell));
+    const cut = shown.flatMap(({ isCut }, index) => (isCut ? [index] : []));
+    return { key, cells: shown.map(({ cell }) => cell), cut };
   });
 }
 
-/** By code points, as PostgreSQL's left() counts. */
-const shorten = (cell: string | null) => [...(cell ?? "")].slice(0, shortCell).join("");
+/** By code points, as PostgreSQL's left() counts. @param cell read with one character more, if it has that many */
+export function beginningOf(cell: string | null, most: number): { cell: string | null; isCut: boolean } {
+  const characters = [...(cell ?? "")];
+  const isCut = characters.length > most;
+  return { cell: isCut ? characters.slice(0, most).join("") : cell, isCut };
+}
 
 /** A cast to character(3) or bit(3) cuts a longer value, which would find other rows. */
 const withoutLength = (type: string) =>
@@ -147,7 +158,11 @@ const withoutLength = (type: string) =>
     .replace(/^character(?! varying)/, "bpchar")
     .replace(/^bit(?! varying)/, '"bit"');
 
-function condition(filter: Filter, columns: Column[], value: (it: unknown, type: string) => string): string {
+function condition(
+  filter: z.output<typeof filterInput>,
+  columns: Column[],
+  value: (it: unknown, type: string) => string,
+): string {
   const column = columns.find(({ name }) => name === filter.column);
   if (!column) throw new SvcError("BAD_REQUEST", `The viewer sees no column ${filter.column}.`);
   const name = `t.${quote(column.name)}`;
@@ -162,7 +177,7 @@ function condition(filter: Filter, columns: Column[], value: (it: unknown, type:
 const withoutEquality = /^(json|xml|point|line|lseg|box|path|polygon|circle)(\[\])*$/;
 
 /** Puts the keys that the viewer does not see between the rows that the viewer sees. */
-async function addHidden(transaction: RequestTransaction, input: RowsInput, page: Row[], upto: string[] | null) {
+async function addHidden(transaction: RequestTransaction, input: PageInput, page: Row[], upto: string[] | null) {
   const text = `select case when length(array_to_string(key, '')) <= ${longestKey} then key end as key
     from svc_private.studio_keys($1, $2, $3, $4) as key`;
   const { rows } = await transaction.asLogin({ text }, [input.table, input.after, upto, mostKeys]);
@@ -184,7 +199,7 @@ async function addHidden(transaction: RequestTransaction, input: RowsInput, page
  */
 export async function beginnings(
   transaction: RequestTransaction,
-  { table, as }: Pick<RowsInput, "table" | "as">,
+  { table, as }: Pick<PageInput, "table" | "as">,
   fields: readonly string[],
   ids: readonly string[],
 ): Promise<Map<string, string | null>> {
@@ -198,7 +213,7 @@ export async function beginnings(
 }
 
 /** The text of one cell, for a cell that was cut. */
-export const readCell = (pool: pg.Pool, input: { table: string; as: Viewer; key: string[]; column: string }) =>
+export const readCell = (pool: pg.Pool, input: z.output<typeof cellInput>) =>
   viewAs(pool, input.as, async (transaction) => {
     const all = await columnsOf(transaction, input.table);
     const key = keyOf(all);
@@ -209,7 +224,5 @@ export const readCell = (pool: pg.Pool, input: { table: string; as: Viewer; key:
       from ${input.table} t where (${names(key)}) = (${values})`;
     const { rows } = await transaction.query({ text }, input.key);
     if (!rows[0]) throw new SvcError("NOT_FOUND", "The viewer sees no such row.");
-    const characters = [...(rows[0].cell ?? "")];
-    const isCut = characters.length > wholeCell;
-    return { cell: isCut ? characters.slice(0, wholeCell).join("") : rows[0].cell, isCut };
+    return beginningOf(rows[0].cell, wholeCell);
   });

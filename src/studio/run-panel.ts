@@ -4,8 +4,8 @@
  * Next hop: `src/service/dry-run.ts`.
  */
 import { z } from "zod";
-import { viewer } from "./data-panels.ts";
 import { panel } from "./panel.ts";
+import { viewer } from "./view.ts";
 
 /** The name of a query or mutation. */
 export const procedure = z.string().regex(/^[A-Za-z_][\w.]{0,127}$/);

@@ -5,10 +5,9 @@
  */
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
-import { viewer } from "./data-panels.ts";
 import { panel } from "./panel.ts";
 import { beginnings } from "./rows.ts";
-import { viewAs } from "./view.ts";
+import { viewAs, viewer } from "./view.ts";
 
 const visibilities = ["public", "shared", "private"] as const;
 const most = 20;

@@ -7,9 +7,9 @@ import pg from "pg";
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
 import type { RequestTransaction } from "../postgres/transaction.ts";
-import { viewer } from "./data-panels.ts";
 import { panel } from "./panel.ts";
-import { viewAs } from "./view.ts";
+import { beginningOf } from "./rows.ts";
+import { viewAs, viewer } from "./view.ts";
 
 const mostRows = 200;
 const mostCharacters = 400;
@@ -66,8 +66,7 @@ async function run(transaction: RequestTransaction, statement: string) {
   };
 }
 
-/** By code points, as PostgreSQL's left() counts. */
-function shorten(cell: string | null): string | null {
-  const characters = [...(cell ?? "")];
-  return characters.length > mostCharacters ? `${characters.slice(0, mostCharacters).join("")} …` : cell;
+function shorten(text: string | null): string | null {
+  const { cell, isCut } = beginningOf(text, mostCharacters);
+  return isCut ? `${cell} …` : cell;
 }

@@ -5,6 +5,7 @@
  * Next hop: `src/postgres/transaction.ts`.
  */
 import pg from "pg";
+import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
 import { identityOfUser } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -12,8 +13,13 @@ import { RequestTransaction } from "../postgres/transaction.ts";
 /** In milliseconds; of statements as a viewer. */
 export const limits = { statementTimeoutMs: 3_000, idleInTransactionMs: 10_000 };
 
-/** A user's id; null is somebody without an account. */
-export type Viewer = string | null;
+/** The description is for coding agents. */
+export const viewer = z
+  .string()
+  .max(200)
+  .nullable()
+  .describe("The id of a user; null is a visitor without an account.");
+export type Viewer = z.output<typeof viewer>;
 
 /** @throws SvcError for the page; PostgreSQL's own message, because the operator chose the statement's parts */
 export async function viewAs<T>(
@@ -43,7 +49,7 @@ export function explained(error: unknown): unknown {
     });
   }
   if (error.code === "P0002") {
-    return new SvcError("CONFLICT", `${error.message}.`, { cause: error, ...(error.hint && { hint: error.hint }) });
+    return new SvcError("CONFLICT", `${error.message}.`, { cause: error, hint: error.hint });
   }
   // The schema, or a function of a newer svc.
   if (["3F000", "42883"].includes(error.code ?? "") && error.message.includes("svc_private")) {
@@ -55,6 +61,6 @@ export function explained(error: unknown): unknown {
   const denied = error.code === "42501";
   return new SvcError(denied ? "FORBIDDEN" : "BAD_REQUEST", `PostgreSQL refuses it: ${error.message}.`, {
     cause: error,
-    ...(error.hint && { hint: error.hint }),
+    hint: error.hint,
   });
 }
