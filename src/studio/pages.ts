@@ -11,15 +11,18 @@ export function pageOf<Row, Place>(found: readonly Row[], placeOf: (last: Row) =
   return { rows, next: found.length > most && last ? placeOf(last) : null };
 }
 
-/** The last row of a page: its time, to the microsecond, and its id. As text, so that an address can have it. */
+/**
+ * The last row of a page: its time, to the microsecond, and its id, because one transaction makes rows of one time. As text, so that
+ * an address can have it; those of earlier versions had the time alone.
+ */
 export const place = z
   .string()
   .max(300)
   .transform((text) => {
     const [at, ...id] = text.split(" ");
-    return { at, id: id.join(" ") };
+    return { at, id: id.join(" ") || null };
   })
-  .pipe(z.object({ at: z.iso.datetime({ offset: true }), id: z.string() }))
+  .pipe(z.object({ at: z.iso.datetime({ offset: true }), id: z.string().nullable() }))
   .nullable();
 
 interface Timed {

@@ -4,25 +4,16 @@
  */
 import { z } from "zod";
 import { SvcError } from "../kit/svc-error.ts";
-import { most, pageOf } from "./pages.ts";
+import { most, newestFirst, pageOf, place } from "./pages.ts";
 import { panel } from "./panel.ts";
 
 const jobStates = ["dead", "running", "failing", "due", "scheduled"] as const;
 const runStates = ["pending", "running", "completed", "failed", "cancelled"] as const;
 
-/** The time of a run, and its id: runs that one transaction starts have the same time. */
-const placeOfRun = z
-  .string()
-  .transform((text) => {
-    const [at = "", id = null] = text.split(" ");
-    return { at, id };
-  })
-  .pipe(z.object({ at: z.iso.datetime({ offset: true }), id: z.uuid().nullable() }));
-
 const runs = z.strictObject({
   status: z.enum(runStates).nullable(),
   name: z.string().max(200).nullable(),
-  before: placeOfRun.nullable(),
+  before: place,
 });
 
 const finished = z.strictObject({
@@ -50,9 +41,9 @@ export const workPanels = {
   runs: panel(runs, async ({ status, name, before }, { ask }) => {
     // As JSON: the time of the last row is the key of the next page, to the microsecond.
     const text = "select to_jsonb(r) as run from svc_private.studio_runs($1, $2, $3, $4, $5) r";
-    const { at = null, id = null } = before ?? {};
-    const found = (await ask(text, [status, name, at, id, most + 1])).map(({ run }) => run);
-    const { rows, next } = pageOf(found, (last) => `${last.created_at} ${last.id}`);
+    const { rows, next } = await newestFirst(before ?? {}, async (...last) =>
+      (await ask(text, [status, name, ...last])).map(({ run }) => run),
+    );
     return { runs: rows, next };
   }),
   run: panel(z.strictObject({ id: z.uuid() }), async ({ id }, { ask }) => {
