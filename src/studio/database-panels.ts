@@ -8,14 +8,8 @@ import { panel } from "./panel.ts";
 
 const none = z.strictObject({});
 
-/** The commands of the panel DBA; they only read. */
-const commands = {
-  lint: ["db", "lint"],
-  drift: ["db", "drift"],
-  slow: ["db", "slow"],
-  locks: ["db", "locks"],
-  stats: ["db", "stats"],
-} as const;
+/** The commands `svc db` of the panel DBA; they only read. */
+const looks = z.enum(["lint", "drift", "slow", "locks", "stats"]);
 
 const figures = "select * from svc_private.studio_figures() where metric like $1";
 
@@ -23,9 +17,7 @@ export const databasePanels = {
   doctor: panel(none, (_, { command }) => command("doctor")),
   migrations: panel(none, (_, { command }) => command("migrate", "status")),
   backups: panel(none, (_, { ask }) => ask("select * from svc_private.studio_backups(20)")),
-  database: panel(z.strictObject({ what: z.enum(["lint", "drift", "slow", "locks", "stats"]) }), ({ what }, tools) =>
-    tools.command(...commands[what]),
-  ),
+  database: panel(z.strictObject({ what: looks }), ({ what }, { command }) => command("db", what)),
   storage: panel(none, async (_, { ask }) => ({
     figures: await ask(figures, ["storage%"]),
     buckets: await ask("select * from svc_private.studio_storage(50)"),

@@ -86,7 +86,7 @@ export async function openListener(options: ListenerOptions): Promise<{ server: 
       const known = error instanceof SvcError ? error : new SvcError("INTERNAL", undefined, { cause: error });
       if (known !== error) options.failed(error);
       const { message, code, hint } = known;
-      send(response, known.status, { error: message, code, ...(hint && { hint }) });
+      send(response, known.status, { error: message, code, hint });
     });
   });
 

@@ -63,7 +63,7 @@ export async function askStudio(cwd: string, name: string, input: unknown): Prom
   const { success, data } = failure.safeParse(result);
   // Without one of its answers, or with another secret, it is not the Studio that wrote the file.
   if (!success || data.code === "UNAUTHORIZED") throw notRunning();
-  throw new SvcError(data.code, data.error, data.hint === undefined ? {} : { hint: data.hint });
+  throw new SvcError(data.code, data.error, { hint: data.hint });
 }
 
 const failure = z.object({
