@@ -10,11 +10,7 @@ import { SvcError } from "../kit/svc-error.ts";
 /** An error of a field: keeps its location, and takes the message of a `SvcError`. */
 export function toGraphqlError(error: GraphQLError, reason: unknown): GraphQLError {
   const known = reason instanceof SvcError ? reason : fromLibrary(error, reason);
-  return new GraphQLError(known.message, {
-    nodes: error.nodes,
-    path: error.path,
-    originalError: known,
-  });
+  return new GraphQLError(known.message, { nodes: error.nodes, path: error.path, originalError: known });
 }
 
 /**
@@ -52,22 +48,11 @@ export class RefusedDocument extends SvcError {
 
 /** The `errors` of an answer. */
 export const describeErrors = (errors: readonly GraphQLError[], requestId: string) =>
-  errors.map((error) => describeError(error, error.originalError as SvcError | undefined, requestId));
-
-/** One entry of `errors`. @param known the reason (Default: the document is invalid) */
-function describeError({ message, locations, path }: GraphQLError, known: SvcError | undefined, requestId: string) {
-  return {
-    message,
-    ...(locations && { locations }),
-    ...(path && { path }),
-    extensions: {
-      code: known?.code ?? "VALIDATION_FAILED",
-      ...(known?.hint && { hint: known.hint }),
-      ...(known?.issues && { issues: known.issues }),
-      requestId,
-    },
-  };
-}
+  errors.map(({ message, locations, path, originalError }) => {
+    // Without a reason the document is invalid.
+    const { code = "VALIDATION_FAILED", hint, issues } = (originalError ?? {}) as Partial<SvcError>;
+    return { message, locations, path, extensions: { code, hint, issues, requestId } };
+  });
 
 /** The body for a request that is refused before execution. */
 export function refusal(error: SvcError, requestId: string): string {

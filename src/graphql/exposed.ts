@@ -9,10 +9,6 @@ import { visibleColumns, writableColumns } from "../crud/crud-definition.ts";
 
 export interface ExposedTable {
   crud: CrudDefinition;
-  /** Whether callers without a session are allowed. */
-  anonymous: boolean;
-  /** Maximum number of rows per page. */
-  maxLimit: number;
   offers(operation: CrudOperation): boolean;
   /** By the column's name in the database; hidden columns are omitted. */
   columns: ReadonlyMap<string, ExposedColumn>;
@@ -55,18 +51,15 @@ const isInherited = (property: string) => property in Object.prototype;
 const has = ({ kind, dimensions }: ColumnDescription) => kind !== "vector" && dimensions < 2;
 
 export function exposedTables(api: Api): Exposed {
-  const { crud: all, procedures } = api["~svc"];
   const exposed = new Map<string, ExposedTable>();
-  for (const crud of all) {
+  for (const crud of api["~svc"].crud) {
     const key = keyOf(crud.schema, crud.table);
-    const readable = crud.methods.find((method) => method === "list" || method === "get");
-    if (!crud.graphql || !readable || exposed.has(key)) continue;
+    const isReadable = crud.methods.includes("list") || crud.methods.includes("get");
+    if (!crud.graphql || !isReadable || exposed.has(key)) continue;
     const written = new Set(writableColumns(crud));
     const shown = visibleColumns(crud).filter((column) => isName(column.property) && has(column));
     exposed.set(key, {
       crud,
-      anonymous: procedures.get(`${crud.prefix}.${readable}`)?.anonymous ?? false,
-      maxLimit: crud.maxLimit,
       offers: (operation) => crud.methods.includes(operation),
       columns: new Map(
         shown.map((column) => [

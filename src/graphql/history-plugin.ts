@@ -41,7 +41,7 @@ export function historyPlugin(exposed: Exposed): GraphileConfig.Plugin {
                 after: { type: GraphQLString, description: "nextCursor of the page before." },
               },
               description: "What changed in a row, newest first; null for a row that the caller does not see.",
-              extensions: { svcPage: { byDefault: table.crud.defaultLimit, most: table.maxLimit } },
+              extensions: { svcPage: { byDefault: table.crud.defaultLimit, most: table.crud.maxLimit } },
               plan: plan(table) as never,
             }));
             all = build.extend(all, { [fieldName]: field }, `Adding ${fieldName}`);

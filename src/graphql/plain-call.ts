@@ -51,7 +51,7 @@ async function readPlain(
   shape: ReadShape | undefined,
   caller: Caller,
 ): Promise<Answer | undefined> {
-  if (!shape || (!caller.session && !plain.table.anonymous)) return undefined;
+  if (!shape || (!caller.session && !plain.table.crud.anonymous)) return undefined;
   const otherwise = () => Promise.reject(new Error("There is no statement of this shape."));
   try {
     const json = await callPrepared(requestPool, identityOf(caller), shape, otherwise);
@@ -130,9 +130,9 @@ const rowShape = (plain: PlainDocument, { id }: Arguments): ReadShape | undefine
 
 /** @returns undefined for a page that a list by name does not have */
 function shapeOf(plain: PlainDocument, args: Arguments): ReadShape | undefined {
-  const { crud, maxLimit } = plain.table;
+  const { crud } = plain.table;
   if ([args.last, args.before, args.after].some((given) => (given ?? null) !== null)) return undefined;
-  const limit = Math.min(Number(args.first ?? crud.defaultLimit), maxLimit);
+  const limit = Math.min(Number(args.first ?? crud.defaultLimit), crud.maxLimit);
   const page = Number(args.offset ?? 0) / limit + 1;
   const order = orderOf(plain, args.orderBy);
   const filters = args.condition ?? {};

@@ -205,7 +205,7 @@ function fields(find: Find): Part<"schema", "hooks"> {
         extensions: {
           ...extensions,
           svcRoot: { table, operation: "list", orders: ordersOf(build.inflection, table) } satisfies RootField,
-          svcPage: { byDefault: table.crud.defaultLimit, most: table.maxLimit },
+          svcPage: { byDefault: table.crud.defaultLimit, most: table.crud.maxLimit },
         },
         plan($parent: Step, fieldArgs: FieldArgs, info: never) {
           const $connection = plan?.($parent as never, fieldArgs as never, info) as Connection;
@@ -266,8 +266,8 @@ function ordersOf(words: GraphileBuild.Inflection, { columns }: ExposedTable): R
 }
 
 /** Conditions for every read of the table's rows, on any path of the query. */
-function guard($select: PgSelectStep, { crud, anonymous }: ExposedTable): void {
-  const { softDelete } = crud;
+function guard($select: PgSelectStep, { crud }: ExposedTable): void {
+  const { softDelete, anonymous } = crud;
   if (softDelete) {
     const column = sql`${$select.alias}.${sql.identifier(softDelete.name)}`;
     $select.where(softDelete.kind === "boolean" ? sql`${column} is not true` : sql`${column} is null`);
@@ -282,11 +282,11 @@ function guard($select: PgSelectStep, { crud, anonymous }: ExposedTable): void {
 }
 
 /** The generated list's page sizes: its default, and at most its limit. */
-function limitPage($connection: Connection, fieldArgs: FieldArgs, { crud, maxLimit }: ExposedTable): Connection {
+function limitPage($connection: Connection, fieldArgs: FieldArgs, { crud }: ExposedTable): Connection {
   const clamp = (value: unknown) => {
     if (value === null || value === undefined) return null;
     if (Number(value) < 0) throw new SvcError("VALIDATION_FAILED", "A page cannot have fewer than 0 rows.");
-    return Math.min(Number(value), maxLimit);
+    return Math.min(Number(value), crud.maxLimit);
   };
   const [$first, $last] = [fieldArgs.getRaw("first"), fieldArgs.getRaw("last")];
   $connection.setFirst(
