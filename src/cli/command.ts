@@ -55,7 +55,7 @@ export async function openDatabase(
 export async function withDatabase(
   config: EffectiveConfig,
   options: Pick<OpenOptions, "logins">,
-  work: (cluster: Cluster) => Promise<void>,
+  work: (cluster: Cluster) => Promise<unknown>,
 ): Promise<void> {
   const cluster = await openDatabase(config, options);
   try {
@@ -72,17 +72,23 @@ export const targetOf = ({ cwd }: EffectiveConfig, adminUrl: string) => ({
   application: cwd,
 });
 
-/** A command that works on the database as its administrator. */
-export const adminCommand = <A extends Arguments = Record<never, never>>(
-  definition: Pick<Definition, "description"> & {
-    args?: A;
-    run: (cluster: Cluster, args: Values<A>, config: EffectiveConfig) => Promise<void>;
-  },
+export interface DatabaseCommand<A extends Arguments> extends Pick<Definition, "description"> {
+  args?: A;
+  /** Refuses arguments that do not go together, before the database is opened. */
+  check?: (args: Values<A>) => void;
+  run: (cluster: Cluster, args: Values<A>, config: EffectiveConfig) => Promise<unknown>;
+}
+
+/** A command that works on the database. @param logins that it needs */
+export const databaseCommand = <A extends Arguments = Record<never, never>>(
+  logins: OpenOptions["logins"],
+  { check, run, ...definition }: DatabaseCommand<A>,
 ): Definition =>
   defineCommand({
     ...definition,
     run: async (args: Values<A>) => {
+      check?.(args);
       const config = await readConfig(args.cwd);
-      await withDatabase(config, { logins: "admin" }, (cluster) => definition.run(cluster, args, config));
+      await withDatabase(config, { logins }, (cluster) => run(cluster, args, config));
     },
   });

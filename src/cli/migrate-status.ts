@@ -5,12 +5,12 @@
 import { compareFiles, refusedFor } from "../migrate/ledger.ts";
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { describeVanished, vanishedOf } from "../migrate/vanished.ts";
-import { adminCommand, say, targetOf } from "./command.ts";
+import { databaseCommand, say, targetOf } from "./command.ts";
 import { flag } from "./options.ts";
 import { output, print } from "./output.ts";
 import { type Columns, paint, tableOf } from "./table.ts";
 
-export const command = adminCommand({
+export const command = databaseCommand("admin", {
   args: { verbose: flag("List the platform's applied files, too.") },
   run: async (cluster, { verbose }, config) => {
     const target = targetOf(config, cluster.urls.admin);

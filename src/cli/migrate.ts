@@ -1,11 +1,11 @@
 /** `svc migrate` and `svc migrate apply`: apply the files to the database. Next hop: `src/migrate/migrate.ts`. */
 import { migrate } from "../migrate/migrate.ts";
 import { describeVanished, findVanished } from "../migrate/vanished.ts";
-import { adminCommand, say, targetOf } from "./command.ts";
+import { databaseCommand, say, targetOf } from "./command.ts";
 import { flag, number } from "./options.ts";
 import { conclude } from "./output.ts";
 
-export const command = adminCommand({
+export const command = databaseCommand("admin", {
   args: {
     again: flag("Apply every file of sql/ again, to undo manual changes."),
     "allow-older": flag(

@@ -6,13 +6,13 @@ import { BackupError } from "../../backup/error.ts";
 import { noteBackup } from "../../backup/note.ts";
 import { megabytes, takeBackup } from "../../backup/take.ts";
 import { createDriver } from "../../storage/storage.ts";
-import { adminCommand, say } from "../command.ts";
+import { databaseCommand, say } from "../command.ts";
 import { word } from "../options.ts";
 import { conclude } from "../output.ts";
 import { version } from "../platform.ts";
 import { stopSignal } from "../signal.ts";
 
-export const command = adminCommand({
+export const command = databaseCommand("admin", {
   args: { folder: word("The folder to write to: it must be empty, or not exist yet.") },
   run: async (cluster, { folder }, config) => {
     const manifest = await takeBackup({

@@ -6,12 +6,12 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Difference, findDrift } from "../../migrate/drift.ts";
 import { migrationStatus } from "../../migrate/migration-status.ts";
 import { explainVanished, vanishedOf } from "../../migrate/vanished.ts";
-import { adminCommand, say, targetOf } from "../command.ts";
+import { databaseCommand, say, targetOf } from "../command.ts";
 import { flag } from "../options.ts";
 import { during, print } from "../output.ts";
 import { paint } from "../table.ts";
 
-export const command = adminCommand({
+export const command = databaseCommand("admin", {
   args: { json: flag("A JSON array of {state, object, kind, part, expected, found, remedy}.") },
   run: async (cluster, _, config) => {
     const target = targetOf(config, cluster.urls.admin);

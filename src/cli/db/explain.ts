@@ -6,8 +6,7 @@
 import pg from "pg";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { withClient } from "../../postgres/with-client.ts";
-import { readConfig, say, withDatabase } from "../command.ts";
-import { defineCommand } from "../define.ts";
+import { databaseCommand, say } from "../command.ts";
 import { flag, json, number, word } from "../options.ts";
 import { print } from "../output.ts";
 import { paint } from "../table.ts";
@@ -17,7 +16,7 @@ import { as, identify } from "./identify.ts";
 import { describePlan, type Plan } from "./plan.ts";
 import { findInPlans, type PlanFinding } from "./plan-findings.ts";
 
-export const command = defineCommand({
+export const command = databaseCommand("serving", {
   args: {
     statement: word("One statement, or a generated list or get, such as tasks.list."),
     as,
@@ -29,20 +28,19 @@ export const command = defineCommand({
     timeout: number("Timeout in seconds.", { default: 60 }),
     json: flag("{as, analyzed, plans, findings} as JSON, for programs."),
   },
-  run: async ({ cwd, as, statement, args, analyze, timeout }) => {
-    const isCall = isGenerated(statement);
-    if (!isCall) checkStatement(statement);
-    await withDatabase(await readConfig(cwd), { logins: "serving" }, async ({ urls }) => {
-      const { url, settings, who } = await identify(urls, as, application);
-      const asked = { statement, args, analyze, timeoutSeconds: timeout, settings };
-      const plans = isCall
-        ? await connected(urls.admin, (client) => explainGenerated(client, asked))
-        : [await connected(url, (client) => explainStatement(client, asked))];
-      const findings = await connected(urls.system, (client) => findInPlans(plans, client));
-      say(`As ${who}.`);
-      const value = { as: who, analyzed: analyze, plans, findings };
-      print(value, () => `${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
-    });
+  check: ({ statement }) => {
+    if (!isGenerated(statement)) checkStatement(statement);
+  },
+  run: async ({ urls }, { as, statement, args, analyze, timeout }) => {
+    const { url, settings, who } = await identify(urls, as, application);
+    const asked = { statement, args, analyze, timeoutSeconds: timeout, settings };
+    const plans = isGenerated(statement)
+      ? await connected(urls.admin, (client) => explainGenerated(client, asked))
+      : [await connected(url, (client) => explainStatement(client, asked))];
+    const findings = await connected(urls.system, (client) => findInPlans(plans, client));
+    say(`As ${who}.`);
+    const value = { as: who, analyzed: analyze, plans, findings };
+    print(value, () => `${plans.map(describe).join("\n")}${findings.map(line).join("")}`);
   },
 });
 

@@ -5,12 +5,11 @@
 import { spawn } from "node:child_process";
 import { libpqTarget } from "../../cluster/libpq.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
-import { readConfig, say, withDatabase } from "../command.ts";
-import { defineCommand } from "../define.ts";
+import { databaseCommand, say } from "../command.ts";
 import { flag, text, words } from "../options.ts";
 import { as, identify } from "./identify.ts";
 
-export const command = defineCommand({
+export const command = databaseCommand("serving", {
   args: {
     as,
     command: text("A statement to run. (Default: interactive)", { alias: "c" }),
@@ -19,7 +18,7 @@ export const command = defineCommand({
     write: flag("Allow changes. (Default: transactions are read-only)"),
     json: flag("The rows of the statement of --command as JSON."),
   },
-  run: async (args) => {
+  check: (args) => {
     if (args.passed.length > 0 && !process.argv.includes("--")) {
       throw new DefinitionError(`"${args.passed[0]}" is not an option.`, {
         hint: 'Write -c "select 1" to run a statement; put arguments for psql after --.',
@@ -28,18 +27,18 @@ export const command = defineCommand({
     if (args.json && args.command === undefined) {
       throw new DefinitionError("--json needs a statement.", { hint: 'Write -c "select …" --json.' });
     }
-    await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async (cluster) => {
-      const { url, settings, who } = await identify(cluster.urls, args.as, "svc db psql");
-      if (!args.write) settings.default_transaction_read_only = "on";
-      say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
-      process.exitCode = await psql(url, settings, [
-        ...["--set", `PROMPT1=${who.replaceAll("%", "%%")} %/%R%x%# `],
-        ...(args.json ? ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"] : []),
-        ...(args.command === undefined ? [] : ["--command", args.json ? asJson(args.command) : args.command]),
-        ...(args.file === undefined ? [] : ["--file", args.file]),
-        ...args.passed,
-      ]);
-    });
+  },
+  run: async ({ urls }, args) => {
+    const { url, settings, who } = await identify(urls, args.as, "svc db psql");
+    if (!args.write) settings.default_transaction_read_only = "on";
+    say(`As ${who}${args.write ? "" : ", reading only: --write allows changes"}.`);
+    process.exitCode = await psql(url, settings, [
+      ...["--set", `PROMPT1=${who.replaceAll("%", "%%")} %/%R%x%# `],
+      ...(args.json ? ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"] : []),
+      ...(args.command === undefined ? [] : ["--command", args.json ? asJson(args.command) : args.command]),
+      ...(args.file === undefined ? [] : ["--file", args.file]),
+      ...args.passed,
+    ]);
   },
 });
 

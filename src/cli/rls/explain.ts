@@ -9,15 +9,14 @@ import { DefinitionError } from "../../kit/definition-error.ts";
 import type { Access } from "../../postgres/access-rules.ts";
 import { type Identity, identityOfUser } from "../../postgres/identity.ts";
 import { type AsCaller, type Verdict, verdict } from "../../postgres/row-access.ts";
-import { readConfig, withDatabase } from "../command.ts";
-import { defineCommand } from "../define.ts";
+import { databaseCommand } from "../command.ts";
 import { commandPool, findUser, requireMigrated } from "../inspect.ts";
 import { text, word } from "../options.ts";
 import { print } from "../output.ts";
 import { listAccess } from "../policies.ts";
 import { paint } from "../table.ts";
 
-export const command = defineCommand({
+export const command = databaseCommand("serving", {
   args: {
     table: word("Its name as in SQL."),
     as: text("Id or e-mail address of a user. (Default: not signed in)"),
@@ -26,36 +25,33 @@ export const command = defineCommand({
     }),
     row: text("The row's primary key. (Default: counts the visible rows)", { mayBeEmpty: true }),
   },
-  run: async (args) => {
-    await withDatabase(await readConfig(args.cwd), { logins: "serving" }, async ({ urls }) => {
-      const system = commandPool(urls.system, "svc rls explain");
-      const request = commandPool(urls.request, "svc rls explain");
-      try {
-        const userId = args.as === undefined ? null : await findUser(system, args.as);
-        const scopes = scopesOf(args.scopes, userId);
-        const identity = identityOfUser(userId, undefined, scopes);
-        if (userId === null) await requireMigrated(system);
-        const access = (await listAccess(system, args.table)).filter((one) => one.role === identity.role);
-        const [first] = access;
-        if (!first) return;
-        const key = scopes ? `a key with ${scopes.join(", ") || "no scope"} of ` : "";
-        const who = userId === null ? "somebody without an account" : `${key}user ${userId}`;
-        const asCaller: AsCaller = (text, values) => ask(request, identity, text, values);
-        const about = { table: first.name, as: userId, ...(scopes && { scopes }) };
-        if (args.row === undefined) {
-          const counts = await countRows(system, asCaller, first);
-          print({ ...about, ...counts }, () => describeCounts(first, counts, who));
-          return;
-        }
-        const row = await readRow(system, first, args.row);
-        const commands: Verdict[] = [];
-        for (const one of access) commands.push(await verdict(one, row, asCaller));
-        const value = { ...about, row: args.row, commands };
-        print(value, () => `${first.name} ${args.row} for ${who}:\n${commands.map(describe).join("")}`);
-      } finally {
-        await Promise.all([system.end(), request.end()]);
+  run: async ({ urls }, args) => {
+    const system = commandPool(urls.system, "svc rls explain");
+    const request = commandPool(urls.request, "svc rls explain");
+    try {
+      const userId = args.as === undefined ? null : await findUser(system, args.as);
+      const scopes = scopesOf(args.scopes, userId);
+      const identity = identityOfUser(userId, undefined, scopes);
+      if (userId === null) await requireMigrated(system);
+      const access = (await listAccess(system, args.table)).filter((one) => one.role === identity.role);
+      const [first] = access;
+      if (!first) return;
+      const key = scopes ? `a key with ${scopes.join(", ") || "no scope"} of ` : "";
+      const who = userId === null ? "somebody without an account" : `${key}user ${userId}`;
+      const asCaller: AsCaller = (text, values) => ask(request, identity, text, values);
+      const about = { table: first.name, as: userId, scopes };
+      if (args.row === undefined) {
+        const counts = await countRows(system, asCaller, first);
+        return print({ ...about, ...counts }, () => describeCounts(first, counts, who));
       }
-    });
+      const row = await readRow(system, first, args.row);
+      const commands: Verdict[] = [];
+      for (const one of access) commands.push(await verdict(one, row, asCaller));
+      const value = { ...about, row: args.row, commands };
+      print(value, () => `${first.name} ${args.row} for ${who}:\n${commands.map(describe).join("")}`);
+    } finally {
+      await Promise.all([system.end(), request.end()]);
+    }
   },
 });
 
