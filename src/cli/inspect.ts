@@ -7,11 +7,11 @@ import pg from "pg";
 import type { EffectiveConfig } from "../config/config.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { short } from "../postgres/schema-names.ts";
-import { readConfig, withDatabase } from "./command.ts";
-import { type Arguments, type Definition, defineCommand, type Values } from "./define.ts";
+import { type DatabaseCommand, databaseCommand } from "./command.ts";
+import type { Arguments, Definition, Values } from "./define.ts";
 import { output } from "./output.ts";
 import { stopSignal } from "./signal.ts";
-import { printable } from "./table.ts";
+import { type Columns, cellsOf, paint, printable } from "./table.ts";
 
 /**
  * A pool for one command. Its errors are ignored: `end()` does not wait for the server, so a private cluster that stops
@@ -30,27 +30,20 @@ export function commandPool(connectionString: string, name: string, max = 1): pg
  * lacks svc's schemas.
  */
 export const systemCommand = <A extends Arguments = Record<never, never>>(
-  definition: Pick<Definition, "description"> & {
-    args?: A;
-    /** Refuses arguments that do not go together, before the database is opened. */
-    check?: (args: Values<A>) => void;
+  definition: Omit<DatabaseCommand<A>, "run"> & {
     run: (pool: pg.Pool, args: Values<A>, config: EffectiveConfig) => Promise<unknown>;
   },
 ): Definition =>
-  defineCommand({
+  databaseCommand("system", {
     ...definition,
-    run: async (args: Values<A>) => {
-      definition.check?.(args);
-      const config = await readConfig(args.cwd);
-      await withDatabase(config, { logins: "system" }, async ({ urls }) => {
-        const pool = commandPool(urls.system, "svc command", 2);
-        try {
-          await requireMigrated(pool);
-          await definition.run(pool, args, config);
-        } finally {
-          await pool.end();
-        }
-      });
+    run: async ({ urls }, args: Values<A>, config) => {
+      const pool = commandPool(urls.system, "svc command", 2);
+      try {
+        await requireMigrated(pool);
+        await definition.run(pool, args, config);
+      } finally {
+        await pool.end();
+      }
     },
   });
 
@@ -96,44 +89,39 @@ export async function findUser(pool: pg.Pool, text: string, option = "--as"): Pr
   throw new DefinitionError(`There is no user ${text}.`, { hint: `${option} takes an id or an e-mail address.` });
 }
 
-/** A row that `follow` watches: when `state` has changed, `line` is printed. */
-export interface Followed {
-  id: string;
-  state: string;
-  line: string;
-  /** What --json prints. */
-  value: unknown;
-}
-
 /**
- * Polls once a second until Ctrl+C. Rows that exist at the start are not printed.
+ * Prints a line for each row whose state has changed. Polls once a second until Ctrl+C; rows that exist at the start are not
+ * printed.
  *
  * @param look returns rows, newest first
- * @param gone for a row that has disappeared (Default: nothing is printed)
+ * @param gone the state of a row that has disappeared (Default: nothing is printed)
  */
-export async function follow(
-  look: () => Promise<Followed[]>,
-  gone?: (id: string) => Pick<Followed, "line" | "value">,
+export async function follow<Row extends { id: string }>(
+  look: () => Promise<Row[]>,
+  columns: Columns<Row>,
+  stateOf: (row: Row) => string,
+  gone?: string,
 ): Promise<void> {
   const known = new Map<string, string>();
   const signal = stopSignal();
   for (let first = true; !signal.aborted; first = false) {
     const rows = await look();
     for (const row of rows.toReversed()) {
-      if (!first && known.get(row.id) !== row.state) printLine(row);
-      known.set(row.id, row.state);
+      const state = stateOf(row);
+      if (!first && known.get(row.id) !== state) printLine(row, ...cellsOf(columns, row));
+      known.set(row.id, state);
     }
     const present = new Set(rows.map(({ id }) => id));
     for (const id of [...known.keys()].filter((one) => !present.has(one))) {
       known.delete(id);
-      if (gone && rows.length < mostFollowed) printLine(gone(id));
+      if (gone && rows.length < mostFollowed) printLine({ id, state: gone }, id, paint(gone, 32));
     }
     await sleep(1_000, undefined, { signal }).catch(() => {});
   }
 }
 
-const printLine = ({ line, value }: Pick<Followed, "line" | "value">) =>
-  void process.stdout.write(`${output.json ? JSON.stringify(value) : printable(line)}\n`);
+const printLine = (value: unknown, ...cells: readonly string[]) =>
+  void process.stdout.write(`${output.json ? JSON.stringify(value) : printable(cells.join("  "))}\n`);
 
 /** With this many rows, a missing row may only have moved past the limit. */
 export const mostFollowed = 1_000;

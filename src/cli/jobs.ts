@@ -9,7 +9,7 @@ import { defineCommand } from "./define.ts";
 import { follow, mostFollowed, resultOf, rowsOf, systemCommand } from "./inspect.ts";
 import { before, choice, idReader, isEntry, limit, number, text, word } from "./options.ts";
 import { conclude, print, printRows } from "./output.ts";
-import { about, type Columns, cellsOf, details, firstLine, paint, time } from "./table.ts";
+import { about, type Columns, details, firstLine, paint, time } from "./table.ts";
 
 interface Job {
   id: string;
@@ -82,8 +82,10 @@ const tail = systemCommand({
   description: "Follow the queue: a line for each job whose state changes.",
   run: (pool) =>
     follow(
-      async () => (await read(pool, null, null, mostFollowed)).map(followed),
-      (id) => ({ line: `${id}  ${paint("done", 32)}`, value: { id, state: "done" } }),
+      () => read(pool, null, null, mostFollowed),
+      columns,
+      (job) => `${job.state} ${job.attempts}`,
+      "done",
     ),
 });
 
@@ -133,13 +135,6 @@ const finishedColumns: Columns<Finished> = {
   "started at (UTC)": "started_at",
   took: ({ ms }) => `${Math.round(ms)} ms`,
 };
-
-const followed = (job: Job) => ({
-  id: job.id,
-  state: `${job.state} ${job.attempts}`,
-  line: cellsOf(columns, job).join("  "),
-  value: job,
-});
 
 const describe = (job: Job) =>
   details({

@@ -10,7 +10,7 @@ import { defineCommand } from "./define.ts";
 import { follow, mostFollowed, resultOf, rowsOf, systemCommand } from "./inspect.ts";
 import { choice, idReader, limit, text, word } from "./options.ts";
 import { conclude, print, printRows } from "./output.ts";
-import { type Columns, cellsOf, details, firstLine, paint, table } from "./table.ts";
+import { type Columns, details, firstLine, paint, table } from "./table.ts";
 
 interface Step {
   position: string;
@@ -82,7 +82,7 @@ const cancel = systemCommand({
 
 const tail = systemCommand({
   description: "Follow the runs: a line for each whose status changes.",
-  run: (pool) => follow(async () => (await read(pool, null, null, mostFollowed)).map(followed)),
+  run: (pool) => follow(() => read(pool, null, null, mostFollowed), columns, statusOf),
 });
 
 export const command = defineCommand({
@@ -105,13 +105,6 @@ function requireAccepted(id: string, answer: string): void {
   if (!what || !hint) throw unknownRun(id);
   throw new DefinitionError(`Run ${id} ${what}`, { hint });
 }
-
-const followed = (one: Run) => ({
-  id: one.id,
-  state: statusOf(one),
-  line: cellsOf(columns, one).join("  "),
-  value: one,
-});
 
 const statusOf = ({ status, wait_marker }: Run) => deriveWorkflowStatus(status, wait_marker);
 
