@@ -2,7 +2,6 @@
  * Reads, parses and filters lines of the log.
  * Next hop: `logs.ts`.
  */
-import { watch } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
@@ -58,8 +57,8 @@ export function parseLine(line: string): Entry | null {
 export const linesOf = (input: Readable): AsyncIterable<string> =>
   createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
 
-/** In milliseconds: polling interval for changes without a file event. */
-const looksEvery = 500;
+/** In milliseconds: how often it looks for more lines. */
+const looksEvery = 200;
 
 /**
  * Yields the lines of a file and those appended later, until the signal aborts. The file stays open, so that a rotation loses
@@ -69,8 +68,6 @@ export async function* follow(file: string, signal: AbortSignal): AsyncGenerator
   let followed = await openNow(file);
   try {
     while (!signal.aborted) {
-      const changed = new AbortController();
-      const watcher = watchFile(file, () => changed.abort());
       const now = await stat(file).catch(() => undefined);
       const isOther = now && (now.ino !== followed?.ino || now.size < followed.position); // replaced, or truncated
       if (followed) yield* newLines(followed);
@@ -78,8 +75,7 @@ export async function* follow(file: string, signal: AbortSignal): AsyncGenerator
         await followed?.handle.close();
         followed = undefined;
         followed = await openNow(file);
-      } else await sleep(looksEvery, undefined, { signal: AbortSignal.any([signal, changed.signal]) }).catch(() => {});
-      watcher?.close();
+      } else await sleep(looksEvery, undefined, { signal }).catch(() => {});
     }
   } finally {
     await followed?.handle.close();
@@ -115,15 +111,5 @@ async function* newLines(followed: Followed): AsyncGenerator<string> {
     const lines = (followed.rest + decoder.write(buffer.subarray(0, bytesRead))).split("\n");
     followed.rest = lines.pop() ?? "";
     yield* lines;
-  }
-}
-
-function watchFile(file: string, changed: () => void) {
-  try {
-    const watcher = watch(file, changed);
-    watcher.on("error", () => {});
-    return watcher;
-  } catch {
-    return undefined; // it does not exist (yet)
   }
 }
