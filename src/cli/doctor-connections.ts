@@ -14,6 +14,10 @@ export interface Finding {
   text: string;
 }
 
+export const ok = (text: string): Finding => ({ kind: "ok", text });
+export const advice = (text: string): Finding => ({ kind: "advice", text });
+export const wrong = (text: string): Finding => ({ kind: "wrong", text });
+
 /** `own`: a session persists. `shared`: only a transaction does. `forgets`: prepared statements are lost, too. */
 export type Way = "own" | "shared" | "forgets";
 
@@ -41,19 +45,15 @@ export async function examineWays(urls: DatabaseUrls): Promise<Finding[]> {
     const variable = variables[name];
     if (way === "own") continue;
     if (name === "queue" || name === "replication") {
-      const text = `${variable} leads through a pooler in transaction mode: ${needs[name]}.\n  ${remedy}`;
-      findings.push({ kind: "wrong", text });
+      findings.push(wrong(`${variable} leads through a pooler in transaction mode: ${needs[name]}.\n  ${remedy}`));
     } else if (way === "forgets") {
       const text = `The pooler of ${variable} does not support named prepared statements: calls fail.`;
-      findings.push({
-        kind: "wrong",
-        text: `${text}\n  Use PgBouncer 1.21 or newer with max_prepared_statements above 0.`,
-      });
+      findings.push(wrong(`${text}\n  Use PgBouncer 1.21 or newer with max_prepared_statements above 0.`));
     }
   }
   const pooled = ways.filter(([, way]) => way === "shared").map(([name]) => variables[name]);
   if (findings.length > 0 || pooled.length === 0) return findings;
-  return [{ kind: "ok", text: `through a pooler in transaction mode: ${pooled.join(", ")}` }];
+  return [ok(`through a pooler in transaction mode: ${pooled.join(", ")}`)];
 }
 
 /** Connection totals, to set max_connections or the size of a pooler. */
@@ -64,7 +64,7 @@ export async function examineConnections(pool: pg.Pool, config: EffectiveConfig)
   const api = request + system + auth + 2; // for the log, and revocations
   const worker = "a worker twice its --concurrency and 8"; // its pools, the queue's four, its lock
   const text = `connections: an API process opens up to ${api}, ${worker}; the server allows ${allowed}`;
-  return [{ kind: api > allowed ? "advice" : "ok", text }];
+  return [api > allowed ? advice(text) : ok(text)];
 }
 
 /** Logins and roles belong to the server: the logins of one svc database can open every other one there. */
@@ -73,10 +73,12 @@ export async function examineServer(pool: pg.Pool): Promise<Finding[]> {
   if (rows.length === 0) return [];
   const names = rows.map(({ name }) => name);
   const shown = names.length > 3 ? `${names.slice(0, 3).join(", ")} and ${names.length - 3} more` : names.join(", ");
-  const text =
-    `This server has other databases of svc: ${shown}. They share its logins and roles: anyone with this service's ` +
-    "URLs can read them too.\n  Give services that must not trust each other separate servers (docs/explanation/roles.md).";
-  return [{ kind: "advice", text }];
+  return [
+    advice(
+      `This server has other databases of svc: ${shown}. They share its logins and roles: anyone with this service's ` +
+        "URLs can read them too.\n  Give services that must not trust each other separate servers (docs/explanation/roles.md).",
+    ),
+  ];
 }
 
 /** Whether the server takes changes: a name may lead to a standby, and hosts close a database whose disk is full. */
@@ -89,17 +91,19 @@ export async function examineWrites(pool: pg.Pool): Promise<Finding[]> {
   );
   const { waiting = 0, names } = rows[0] ?? {};
   if (waiting > 0) {
-    const text =
-      `Commits wait for a synchronous standby (${names}): calls that write end after 20 s with OUTCOME_UNKNOWN.\n` +
-      "  Start the standby, or take its name out of synchronous_standby_names and reload.";
-    return [{ kind: "wrong", text }];
+    return [
+      wrong(
+        `Commits wait for a synchronous standby (${names}): calls that write end after 20 s with OUTCOME_UNKNOWN.\n` +
+          "  Start the standby, or take its name out of synchronous_standby_names and reload.",
+      ),
+    ];
   }
   const text = rows[0]?.standby
     ? "DATABASE_SYSTEM_URL leads to a standby, which takes no changes: calls that write get 503.\n  Name the primary."
     : "default_transaction_read_only is on, so the server takes no changes: calls that write get 503.\n" +
       "  Hosts set it when the disk is full: make room, then switch it off.";
-  if (rows[0]?.standby || rows[0]?.closed) return [{ kind: "wrong", text }];
-  return (await hasRoom(pool)) ? [] : [{ kind: "wrong", text: full }];
+  if (rows[0]?.standby || rows[0]?.closed) return [wrong(text)];
+  return (await hasRoom(pool)) ? [] : [wrong(full)];
 }
 
 const full =
@@ -127,10 +131,7 @@ export async function examineReplicas(urls: readonly string[], primary: Pick<pg.
   const looks = urls.map((url, index) => {
     const name = `standby ${index + 1} of DATABASE_REPLICA_URLS`;
     return withClient(url, "svc doctor", (client) => examineReplica(client, name, primary), timeouts).catch(
-      ({ message }: Error): Finding[] => {
-        const text = `The ${name} does not answer (${message}): the primary answers instead.`;
-        return [{ kind: "advice", text }];
-      },
+      ({ message }: Error) => [advice(`The ${name} does not answer (${message}): the primary answers instead.`)],
     );
   });
   return (await Promise.all(looks)).flat();
@@ -140,22 +141,19 @@ async function examineReplica(client: pg.Client, name: string, primary: Pick<pg.
   const { rows } = await client.query(
     "select pg_is_in_recovery() as standby, current_setting('hot_standby_feedback')::boolean as feedback, pg_last_wal_replay_lsn() as place",
   );
-  if (!rows[0].standby) return [{ kind: "advice", text: `The ${name} is not a standby now: the primary answers.` }];
+  if (!rows[0].standby) return [advice(`The ${name} is not a standby now: the primary answers.`)];
   const { rows: compared } = await primary.query(
     "select not pg_is_in_recovery() and pg_current_wal_insert_lsn() < $1 as behind",
     [rows[0].place],
   );
   if (compared[0].behind) {
     const strayed = `The ${name} is ahead of the primary: it follows another server, and is never used.`;
-    return [{ kind: "wrong", text: `${strayed}\n  Make it anew from the primary (pg_rewind or pg_basebackup).` }];
+    return [wrong(`${strayed}\n  Make it anew from the primary (pg_rewind or pg_basebackup).`)];
   }
   const text =
     `The ${name} does not report which rows its queries need: the primary's vacuum cancels them.\n` +
     "  Set hot_standby_feedback = on there.";
-  return [
-    { kind: "ok", text: `${name}: it answers` },
-    ...(rows[0].feedback ? [] : [{ kind: "advice", text } as const]),
-  ];
+  return [ok(`${name}: it answers`), ...(rows[0].feedback ? [] : [advice(text)])];
 }
 
 /** In milliseconds: a connection, and each query. */

@@ -3,7 +3,7 @@
  * Next hop: `doctor.ts`.
  */
 import type pg from "pg";
-import type { Finding } from "./doctor-connections.ts";
+import { advice, type Finding, ok, wrong } from "./doctor-connections.ts";
 
 const day = 86_400_000;
 /** In milliseconds: a backup a day, and some time to take it. */
@@ -17,8 +17,9 @@ export async function examineSettings(pool: Pick<pg.Pool, "query">): Promise<Fin
   );
   if (rows.length === 0) return [];
   const names = rows.map(({ name }) => name).join(", ");
-  const text = `${names}: off. Acknowledged writes may be lost when PostgreSQL or its machine crashes.\n  Switch it on.`;
-  return [{ kind: "advice", text }];
+  return [
+    advice(`${names}: off. Acknowledged writes may be lost when PostgreSQL or its machine crashes.\n  Switch it on.`),
+  ];
 }
 
 /** @param pool of the system */
@@ -28,19 +29,16 @@ export async function examineBackups(pool: Pick<pg.Pool, "query">): Promise<Find
   );
   const { taken_at: taken = null, tried_at: tried = null } = rows[0] ?? {};
   if (!taken) {
-    const text =
-      "No backup by svc db backup is known.\n  Take one every day. If your host copies the database, copy the stored files too.";
-    return [{ kind: "advice", text }];
+    return [
+      advice(
+        "No backup by svc db backup is known.\n  Take one every day. If your host copies the database, copy the stored files too.",
+      ),
+    ];
   }
   const age = Date.now() - taken.getTime();
   const text = `the last backup is of ${taken.toISOString()}, the last trial restore ${tried ? `was at ${tried.toISOString()}` : "is still to come"}`;
-  if (age <= fresh) return [{ kind: "ok", text }];
-  return [
-    {
-      kind: "advice",
-      text: `The last backup is ${Math.round(age / day)} days old.\n  See why svc db backup did not run.`,
-    },
-  ];
+  if (age <= fresh) return [ok(text)];
+  return [advice(`The last backup is ${Math.round(age / day)} days old.\n  See why svc db backup did not run.`)];
 }
 
 /** In milliseconds. */
@@ -57,5 +55,5 @@ export async function examineClock(pool: Pick<pg.Pool, "query">, now = Date.now)
   const text =
     `PostgreSQL's clock is ${seconds} s ${ahead > 0 ? "ahead of" : "behind"} this machine's: sessions and tokens end at wrong times, ` +
     "and a sign-in may be refused.\n  Set both clocks by NTP.";
-  return [{ kind: "wrong", text }];
+  return [wrong(text)];
 }

@@ -4,7 +4,7 @@
  * Next hop: `sql/realtime/replication_state.sql`.
  */
 import type pg from "pg";
-import type { Finding } from "./doctor-connections.ts";
+import { advice, type Finding, ok, wrong } from "./doctor-connections.ts";
 
 export interface ReplicationState {
   wal_level: string;
@@ -27,18 +27,16 @@ export async function replicationState(pool: pg.Pool): Promise<ReplicationState>
 
 export function examineReplication(state: ReplicationState): Finding[] {
   if (state.wal_level !== "logical") {
-    return [
-      { kind: "wrong", text: `wal_level is ${state.wal_level}: realtime stays degraded.\n  Set logical, and restart.` },
-    ];
+    return [wrong(`wal_level is ${state.wal_level}: realtime stays degraded.\n  Set logical, and restart.`)];
   }
   const findings: Finding[] = [];
-  const advise = (condition: boolean, text: string) => condition && findings.push({ kind: "advice", text });
+  const advise = (condition: boolean, text: string) => condition && findings.push(advice(text));
   for (const [what, used, limit, setting] of [
     ["replication slots", state.slots, state.slot_limit, "max_replication_slots"],
     ["senders of the log", state.senders, state.sender_limit, "max_wal_senders"],
   ] as const) {
     const text = `${used} of ${limit} ${what} are in use, and every API process takes one.\n  Raise ${setting}.`;
-    if (used >= limit) findings.push({ kind: "wrong", text });
+    if (used >= limit) findings.push(wrong(text));
     else advise(limit - used < 2, text);
   }
   for (const { name, active, status, bytes } of state.held) {
@@ -53,7 +51,7 @@ export function examineReplication(state: ReplicationState): Finding[] {
   );
   const keep = state.keep_bytes === null ? "" : `, each may keep ${size(Number(state.keep_bytes))} of log`;
   const text = `replication: ${state.slots} of ${state.slot_limit} slots in use${keep}`;
-  return findings.some(({ kind }) => kind === "wrong") ? findings : [{ kind: "ok", text }, ...findings];
+  return findings.some(({ kind }) => kind === "wrong") ? findings : [ok(text), ...findings];
 }
 
 const drop = (name: string) => `If nothing needs it: select pg_drop_replication_slot('${name}');`;

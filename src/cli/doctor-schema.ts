@@ -5,16 +5,16 @@
 import type pg from "pg";
 import type { Pools } from "../postgres/pools.ts";
 import { lintSchema } from "./db/lint.ts";
-import type { Finding } from "./doctor-connections.ts";
+import { advice, type Finding, ok, wrong } from "./doctor-connections.ts";
 
 type Asked = Pick<pg.Pool, "query">;
 
 /** Advice only: on a host without a superuser an error may be there to stay. */
 export async function examineSchema(system: Asked): Promise<Finding[]> {
   const [first, ...others] = (await lintSchema(system)).filter(({ severity }) => severity === "error");
-  if (!first) return [{ kind: "ok", text: "svc db lint finds no errors" }];
+  if (!first) return [ok("svc db lint finds no errors")];
   const count = `svc db lint finds ${others.length + 1} ${others.length > 0 ? "errors, such as" : "error"}`;
-  return [{ kind: "advice", text: `${count}: ${first.name} ${first.problem}.\n  Run svc db lint.` }];
+  return [advice(`${count}: ${first.name} ${first.problem}.\n  Run svc db lint.`)];
 }
 
 /** A login, the database or the server may have the setting. */
@@ -32,7 +32,7 @@ export async function examineTriggers(pools: Record<keyof Omit<Pools, "close">, 
     `session_replication_role is replica for ${off.join(", ")}: triggers and foreign keys are off. Deleted users leave ` +
     "their rows, ended sessions go on, searches and quotas are wrong.\n" +
     "  Reset it: alter system, alter database or alter role … reset session_replication_role.";
-  return [{ kind: "wrong", text }];
+  return [wrong(text)];
 }
 
 /**
@@ -50,7 +50,7 @@ export async function examineCollation(system: Asked): Promise<Finding[]> {
     `The rules by which text is sorted have changed: the indexes were made with version ${made}, and the server has ${now}. ` +
     "Unique indexes may take a value twice, and rows may not be found.\n" +
     `  In psql: reindex database ${name}; and then alter database ${name} refresh collation version;`;
-  return [{ kind: "wrong", text }];
+  return [wrong(text)];
 }
 
 /** In seconds: the alert SvcTransactionForgotten has the same. */
@@ -74,7 +74,7 @@ export async function examineOldTransactions(system: Asked, longer = forgottenAf
       prepared: `The prepared transaction ${name} has been open for ${Math.round(open_seconds)} s`,
     }[state as string];
     const session = `The transaction of session ${pid} (${name}) has been open for ${Math.round(open_seconds)} s`;
-    const text = `${what ?? session}: vacuum removes no rows, and the queue gets slower.\n  ${state === "standby" ? "Its transactions" : "If nothing needs it"}: ${remedy}`;
-    return { kind: "advice", text };
+    const toEnd = state === "standby" ? "Its transactions" : "If nothing needs it";
+    return advice(`${what ?? session}: vacuum removes no rows, and the queue gets slower.\n  ${toEnd}: ${remedy}`);
   });
 }

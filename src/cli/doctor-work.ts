@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { defaultRoles } from "../contract/auth.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
-import type { Finding } from "./doctor-connections.ts";
+import { advice, type Finding } from "./doctor-connections.ts";
 import { about } from "./table.ts";
 
 interface Work {
@@ -41,7 +41,7 @@ export async function examineWork(pool: pg.Pool, api: LoadedApp["api"]): Promise
     "  They fail unless a worker of another release has them. Register them until these are done, or cancel these:",
     "  svc jobs list, svc workflows list.",
   ];
-  return [{ kind: "advice", text: text.join("\n") }];
+  return [advice(text.join("\n"))];
 }
 
 /** A role that is declared no more keeps its members. `admin` also keeps its rights: the database has them. */
@@ -57,7 +57,7 @@ export async function examineRoles(pool: pg.Pool, { organizations }: LoadedApp["
   const text =
     `Members of organizations have roles that auth.ts does not declare: ${roles}. The role admin keeps its rights.\n` +
     `  Set a declared role in their rows of svc.organization_members, by psql or in a migration.`;
-  return [{ kind: "advice", text }];
+  return [advice(text)];
 }
 
 /** @param historyDays `limits.historyDays` */
@@ -68,32 +68,21 @@ export async function examineKept(pool: pg.Pool, historyDays: number | false): P
     await pool.query<{ days: number | null }>("select svc_private.overdue_history($1) as days", [historyDays || null])
   ).rows;
   const [stored] = (await pool.query<{ days: number | null }>("select svc_private.overdue_messages() as days")).rows;
-  const told: string[] = [];
   const failing = await endpointsThatFail(pool);
-  if (failing) {
-    told.push(
+  const told = [
+    failing &&
       `Deliveries of webhooks fail, and are tried again: ${failing}.\n` +
         "  See svc webhooks list --state pending, and whether the receivers answer.",
-    );
-  }
-  if (dead && dead.value > 0) {
-    told.push(
+    dead?.value &&
       `Deliveries of webhooks have used up their attempts: ${about(String(dead.value))}.\n  See svc webhooks list --state dead.`,
-    );
-  }
-  if (kept?.days) {
-    told.push(
+    kept?.days &&
       `A month of the history is ${kept.days} days older than limits.historyDays: the daily sweep could not drop it.\n` +
         "  It needs a worker, and a moment without a long transaction on an audited table.",
-    );
-  }
-  if (stored?.days) {
-    told.push(
+    stored?.days &&
       `Messages of durable channels are stored ${stored.days} days longer than their channels say. Nobody reads them any more.\n` +
         "  The daily sweep removes them. It needs a worker.",
-    );
-  }
-  return told.map((text) => ({ kind: "advice", text }));
+  ];
+  return told.flatMap((text) => (text ? advice(text) : []));
 }
 
 /** A receiver that restarts takes a delivery at its second or third attempt, half a minute later. */

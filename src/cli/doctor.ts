@@ -19,12 +19,14 @@ import { missingReceivers, remedy } from "../webhooks/receivers.ts";
 import { openDatabase, readConfig, targetOf } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import {
+  advice,
   examineConnections,
   examineReplicas,
   examineServer,
   examineWays,
   examineWrites,
   type Finding,
+  ok,
 } from "./doctor-connections.ts";
 import { examineBackups, examineClock, examineSettings } from "./doctor-durability.ts";
 import { examineReplication, replicationState } from "./doctor-replication.ts";
@@ -62,19 +64,15 @@ async function examineDatabase(config: EffectiveConfig, app: LoadedApp | undefin
   const cluster = await openDatabase(config);
   report.note("ok", `PostgreSQL ${cluster.serverVersion}`);
   try {
-    report.note(
-      cluster.vector ? "ok" : "advice",
-      cluster.vector ? `pgvector ${cluster.vector}` : "pgvector is missing: everything works but vector search.",
-    );
+    if (cluster.vector) report.note("ok", `pgvector ${cluster.vector}`);
+    else report.note("advice", "pgvector is missing: everything works but vector search.");
     const target = targetOf(config, cluster.urls.admin);
     const vanished = await findVanished(target);
     if (vanished.length > 0) report.note("wrong", describeVanished(vanished));
     const { pending } = await compareFiles(target);
     if (pending.length > 0) {
-      return report.note(
-        "wrong",
-        `${pending.length} files are not applied, such as ${pending[0]}.\n  Run svc migrate.`,
-      );
+      const text = `${pending.length} files are not applied, such as ${pending[0]}.\n  Run svc migrate.`;
+      return report.note("wrong", text);
     }
     report.note("ok", "migrations/ and sql/ are applied");
     const scratch = config.database?.scratch;
@@ -132,8 +130,8 @@ async function examineQueue(pool: pg.Pool): Promise<Finding[]> {
   const { rows } = await pool.query("select * from svc_private.queue_state()");
   const { due, running, scheduled, dead, oldest_due_seconds: oldest } = rows[0];
   const text = `the queue: ${about(due)} jobs due, ${about(running)} running, ${about(scheduled)} scheduled`;
-  const findings: Finding[] = [{ kind: "ok", text }];
-  const advise = (condition: boolean, text: string) => condition && findings.push({ kind: "advice", text });
+  const findings = [ok(text)];
+  const advise = (condition: boolean, text: string) => condition && findings.push(advice(text));
   advise(dead > 0, `${about(dead)} jobs have used up their attempts.\n  See svc jobs list --state dead.`);
   advise(oldest > patience, `A job has been due for ${Math.round(oldest)} s: does a worker run? Start svc worker.`);
   return findings;
