@@ -23,19 +23,12 @@ export const vanishedOf = (paths: readonly string[]): string[] =>
   paths.filter((path) => path.startsWith("application/")).map((path) => path.slice("application/".length));
 
 /** @param files at least one */
-export function explainVanished(files: readonly string[]): { message: string; hint: string } {
-  const listed = `${files.slice(0, 3).join(", ")}${files.length > 3 ? `, and ${files.length - 3} more` : ""}`;
-  return {
-    message: `This database has ${files.length === 1 ? "a migration whose file is" : `${files.length} migrations whose files are`} gone: ${listed}.`,
-    hint:
-      "Another branch has the file, or it was deleted. Bring it back (`git log --all -- " +
-      `${files[0]}\` finds where it is), or empty a development database with \`svc migrate reset\`. In production, ` +
-      "deploy the version that has it.",
-  };
-}
-
-/** Both parts as text. */
 export function describeVanished(files: readonly string[]): string {
-  const { message, hint } = explainVanished(files);
-  return `${message}\n  ${hint}`;
+  const listed = `${files.slice(0, 3).join(", ")}${files.length > 3 ? `, and ${files.length - 3} more` : ""}`;
+  const these = files.length === 1 ? "a migration whose file is" : `${files.length} migrations whose files are`;
+  return (
+    `This database has ${these} gone: ${listed}.\n` +
+    `  Another branch has the file, or it was deleted. Bring it back (\`git log --all -- ${files[0]}\` finds where it is), or ` +
+    "empty a development database with `svc migrate reset`. In production, deploy the version that has it."
+  );
 }

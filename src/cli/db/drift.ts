@@ -5,7 +5,7 @@
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { type Difference, findDrift } from "../../migrate/drift.ts";
 import { migrationStatus } from "../../migrate/migration-status.ts";
-import { explainVanished, vanishedOf } from "../../migrate/vanished.ts";
+import { describeVanished, vanishedOf } from "../../migrate/vanished.ts";
 import { databaseCommand, say, targetOf } from "../command.ts";
 import { flag } from "../options.ts";
 import { during, print } from "../output.ts";
@@ -30,10 +30,7 @@ async function refuseUnapplied(target: Parameters<typeof migrationStatus>[0]): P
   const files = (await migrationStatus(target)).filter(({ state }) => state !== "applied");
   if (files.length === 0) return;
   const vanished = vanishedOf(files.filter(({ state }) => state === "missing").map(({ path }) => path));
-  if (vanished.length > 0) {
-    const { message, hint } = explainVanished(vanished);
-    throw new DefinitionError(message, { hint });
-  }
+  if (vanished.length > 0) throw new DefinitionError(describeVanished(vanished));
   throw new DefinitionError(`${files.length} files differ from what is applied here, such as ${files[0]?.path}.`, {
     hint: "`svc migrate status` lists them; `svc migrate` applies what is pending. Then run `svc db drift` again.",
   });
