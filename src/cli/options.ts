@@ -9,13 +9,13 @@ export const word = (description: string, read?: Argument<string>["read"]): Argu
   kind: "word",
   description,
   required: true,
-  ...(read && { read }),
+  read,
 });
 
 export const optionalWord = (description: string, read?: Argument<string>["read"]): Argument<string | undefined> => ({
   kind: "word",
   description,
-  ...(read && { read }),
+  read,
 });
 
 /** All remaining words, which another program reads. */

@@ -45,7 +45,11 @@ type Files = Required<Pick<MigrateOptions, "adminUrl" | "platform" | "applicatio
  * @throws MigrationError when the files cannot be applied to an empty database
  */
 export async function findDrift(files: Files): Promise<Difference[]> {
-  const found = await describeDatabase(files.adminUrl); // first: when it fails, no empty database is left behind
+  // First: when it fails, no empty database is left behind.
+  const found = await withClient(files.adminUrl, "svc db drift", async (client) => {
+    await client.query("begin read only");
+    return readFacts(client);
+  });
   return compareFacts(await describeFiles(files), found);
 }
 
@@ -60,13 +64,6 @@ export async function describeFiles(files: Files): Promise<Fact[]> {
 /** Works on any connection of an administrator, also within a transaction. */
 export const readFacts = async (client: pg.Client): Promise<Fact[]> =>
   (await client.query<Fact>("select object, kind, part, definition from svc_private.list_facts()")).rows;
-
-async function describeDatabase(adminUrl: string): Promise<Fact[]> {
-  return withClient(adminUrl, "svc db drift", async (client) => {
-    await client.query("begin read only");
-    return await readFacts(client);
-  });
-}
 
 /**
  * Removes memberships and settings of roles that somebody added by hand. Roles belong to the server, so the empty database

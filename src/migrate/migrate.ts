@@ -142,7 +142,10 @@ class Migration {
         `secured ${name}: it had no row-level security, and now denies all access ${is_partition ? "except through its table" : "until it has a policy"}`,
       );
     }
-    if (scope === "platform") await this.#renewSearch();
+    if (scope === "platform") {
+      const { rows } = await this.#client.query("select name from svc_private.renew_search()");
+      for (const { name } of rows) this.#options.report?.(`indexed ${name} again: the index has a new form`);
+    }
     const { application } = this.#options;
     if (scope === "application" && application) await this.#dropUnwrittenCrud(application);
     // After the line above, which may have revoked privileges. Only for files applied now: drift stays detectable.
@@ -152,11 +155,6 @@ class Migration {
         where a.scope = $1 and $1 || '/sql/' || a.path = any ($2)`,
       [scope, policies],
     );
-  }
-
-  async #renewSearch(): Promise<void> {
-    const { rows } = await this.#client.query("select name from svc_private.renew_search()");
-    for (const { name } of rows) this.#options.report?.(`indexed ${name} again: the index has a new form`);
   }
 
   async #refuseNewer(): Promise<void> {

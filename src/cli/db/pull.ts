@@ -71,15 +71,8 @@ async function read(url: string, schemas: readonly string[]): Promise<{ catalog:
     });
   }
   const which = schemas.map((name) => `--schema="${name.replaceAll('"', '""')}"`);
-  const options = [
-    "--schema-only",
-    "--no-owner",
-    "--no-privileges",
-    "--no-publications",
-    "--no-subscriptions",
-    "--no-tablespaces",
-  ];
-  const child = start(await findPrograms(major), "pg_dump", [...options, ...which], url);
+  const left = ["owner", "privileges", "publications", "subscriptions", "tablespaces"].map((what) => `--no-${what}`);
+  const child = start(await findPrograms(major), "pg_dump", ["--schema-only", ...left, ...which], url);
   const [dump] = await Promise.all([text(child.stdout as Readable), ended(child, "pg_dump")]);
   return { catalog, migration: migrationText(dump, catalog) };
 }

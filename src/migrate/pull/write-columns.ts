@@ -55,28 +55,10 @@ function writeSerial({ name, type }: PulledColumn, { core }: Module): string {
   return `${core(serials[type] as string)}(${JSON.stringify(name)}${options})`;
 }
 
-/** Functions of Drizzle by the name of the type, where they take no options. */
-const plain: Record<string, string> = {
-  smallint: "smallint",
-  integer: "integer",
-  boolean: "boolean",
-  text: "text",
-  "character varying": "varchar",
-  numeric: "numeric",
-  real: "real",
-  "double precision": "doublePrecision",
-  json: "json",
-  jsonb: "jsonb",
-  date: "date",
-  uuid: "uuid",
-  inet: "inet",
-  cidr: "cidr",
-  macaddr: "macaddr",
-  macaddr8: "macaddr8",
-  interval: "interval",
-  point: "point",
-  line: "line",
-};
+/** Types that take no options. Drizzle's functions have the same names, but for two. */
+const plain =
+  /^(smallint|integer|boolean|text|numeric|real|jsonb?|date|uuid|inet|cidr|macaddr8?|interval|point|line|character varying|double precision)$/;
+const renamed: Record<string, string> = { "character varying": "varchar", "double precision": "doublePrecision" };
 
 /** Types with a number in brackets, and the option that takes it. */
 const sized: [pattern: RegExp, name: string, option: string][] = [
@@ -95,8 +77,7 @@ function writeType(column: PulledColumn, { counts }: ColumnPlace, module: Module
   const known = column.enum && module.enumType(column.enum.schema, column.enum.name);
   if (known) return call(known);
   if (type === "bigint") return call(module.core("bigint"), [`mode: "${counts ? "number" : "bigint"}"`]);
-  const simple = plain[type];
-  if (simple) return call(module.core(simple));
+  if (plain.test(type)) return call(module.core(renamed[type] ?? type));
   for (const [pattern, builder, option] of sized) {
     const [, size] = pattern.exec(type) ?? [];
     if (size) return call(module.core(builder), [`${option}: ${size}`]);

@@ -12,10 +12,7 @@ import { type Module, writeColumn } from "./write-columns.ts";
 import { type Declared, type Find, hasUsualName, writeMembers } from "./write-table.ts";
 
 /** @returns the text of a module that exports the tables, views and enums */
-export function writeSchema(catalog: Catalog): string {
-  const file = new SchemaFile(catalog);
-  return file.text();
-}
+export const writeSchema = (catalog: Catalog): string => new SchemaFile(catalog).text();
 
 const identity = ({ schema, name }: { schema: string; name: string }) => JSON.stringify([schema, name]);
 
