@@ -20,7 +20,14 @@ import { createPool } from "../postgres/pools.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
 import { createLog } from "../telemetry/log.ts";
 import { exportRows, type Format, formats, isFormat } from "../transfer/export-rows.ts";
-import { type ImportSource, importBatch, openFile, type Refused } from "../transfer/import-batch.ts";
+import {
+  type ImportSource,
+  importBatch,
+  openFile,
+  type Refused,
+  refusedHeader,
+  refusedLines,
+} from "../transfer/import-batch.ts";
 import { type FilePlace, readRecords } from "../transfer/records.ts";
 import { readConfig, say, withDatabase } from "./command.ts";
 import { defineCommand, type Values } from "./define.ts";
@@ -173,16 +180,13 @@ async function skipTo(line: number, files: ImportSource, place: FilePlace, forma
 
 /** @throws DefinitionError when the list cannot be written */
 async function noteRefused(list: string, refused: Refused[]): Promise<void> {
-  await appendFile(list, describe(refused, !existsSync(list))).catch((error) => {
+  const header = existsSync(list) ? "" : refusedHeader;
+  await appendFile(list, header + refusedLines(refused)).catch((error) => {
     throw new DefinitionError(`${list} cannot be written: ${error.message}.`, {
       hint: "Name another file with --refused.",
     });
   });
 }
-
-const describe = (refused: Refused[], isFirst: boolean) =>
-  (isFirst ? "line,code,reason\r\n" : "") +
-  refused.map(([line, code, reason]) => `${line},${code},"${reason.replaceAll('"', '""')}"\r\n`).join("");
 
 interface AsUser {
   app: LoadedApp;

@@ -77,12 +77,7 @@ export function cellValue(column: ColumnDescription, text: string): unknown {
   return /^\s*[-+.\d]+(e[-+]?\d+)?\s*$/i.test(text) && !Number.isNaN(Number(text)) ? Number(text) : text;
 }
 
-const booleans = new Map([
-  ["true", true],
-  ["t", true],
-  ["false", false],
-  ["f", false],
-]);
+const booleans = new Map(Object.entries({ true: true, t: true, false: false, f: false }));
 
 /** No JSON value: the checks of every kind refuse it. */
 const undefinedJson = Symbol("not JSON");

@@ -47,6 +47,12 @@ export type ImportSource = {
 /** The line of a row, an error code, and the reason. */
 export type Refused = [line: number, code: string, reason: string];
 
+export const refusedHeader = "line,code,reason\r\n";
+
+/** As CSV. */
+export const refusedLines = (refused: readonly Refused[]): string =>
+  refused.map(([line, code, reason]) => `${line},${code},"${reason.replaceAll('"', '""')}"\r\n`).join("");
+
 export interface BatchResult {
   /** Behind the batch. */
   place: FilePlace;
@@ -214,15 +220,8 @@ async function write(db: RequestDatabase, operation: string, calls: string[], li
 }
 
 function refusal(line: number, { code, message, issues }: SvcError): Refused {
-  const reason = issues?.map(said).join("; ") ?? message;
-  return [
-    line,
-    code,
-    reason
-      .slice(0, longestReason)
-      .toWellFormed()
-      .replaceAll(/\p{Cc}/gu, " "),
-  ];
+  const reason = (issues?.map(said).join("; ") ?? message).slice(0, longestReason);
+  return [line, code, reason.toWellFormed().replaceAll(/\p{Cc}/gu, " ")];
 }
 
 const said = ({ path, message }: Issue) => `${path.filter((part) => part !== "row").join(".")} ${message}`.trim();

@@ -8,7 +8,7 @@ import { type Workflow, workflow } from "../contract/workflow.ts";
 import { type ImportArgs, importName } from "../crud/crud-import.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { v } from "../kit/v.ts";
-import { importBatch, openFile, type Refused } from "./import-batch.ts";
+import { importBatch, openFile, type Refused, refusedHeader, refusedLines } from "./import-batch.ts";
 
 /** A run's result. */
 export interface ImportResult {
@@ -42,18 +42,11 @@ export const importWorkflow = (resources: readonly CrudDefinition[]): Workflow =
       while (place.offset < file.size && refused.length < maxRefused) {
         const from = place;
         const batch = await wf.step("rows", async () => {
-          const { refused: now, ...result } = await importBatch(
-            crud,
-            { files: wf.storage, db: () => wf.db },
-            args,
-            file,
-            from,
-          );
-          return {
-            ...result,
-            refused: now,
-            progress: progressOf(result.place.offset, file.size, written + result.written),
-          };
+          const access = { files: wf.storage, db: () => wf.db };
+          const result = await importBatch(crud, access, args, file, from);
+          // For those who look at the run's steps.
+          const percent = Math.floor((result.place.offset / file.size) * 100);
+          return { ...result, progress: { written: written + result.written, percent } };
         });
         place = batch.place;
         written += batch.written;
@@ -64,16 +57,9 @@ export const importWorkflow = (resources: readonly CrudDefinition[]): Workflow =
     },
   }) as Workflow;
 
-/** For those who look at the run's steps. */
-const progressOf = (offset: number, size: number, written: number) => ({
-  written,
-  percent: Math.floor((offset / size) * 100),
-});
-
 function store(
   files: { storeBuffer(bytes: Uint8Array, name: string, type: string): Promise<string> },
   refused: Refused[],
 ) {
-  const lines = refused.map(([line, code, reason]) => `${line},${code},"${reason.replaceAll('"', '""')}"\r\n`);
-  return files.storeBuffer(Buffer.from(`line,code,reason\r\n${lines.join("")}`), "refused.csv", "text/csv");
+  return files.storeBuffer(Buffer.from(refusedHeader + refusedLines(refused)), "refused.csv", "text/csv");
 }
