@@ -7,7 +7,7 @@ import type { CrudDefinition } from "../contract/crud.ts";
 import { quotedTable, type WebhookDefinition } from "../contract/webhook.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Input, own } from "../kit/input-checks.ts";
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { exactly, type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { pageSchemas } from "./crud-history.ts";
@@ -59,31 +59,22 @@ export function retryArguments(id: string | number, object: Input, issues: Issue
 }
 
 const time = (description: string): JsonSchema => ({ type: ["string", "null"], format: "date-time", description });
-const delivery: JsonSchema = {
-  type: "object",
-  properties: {
-    id: { type: "string", format: "uuid", description: "The header webhook-id." },
-    event: { type: "string", description: "The name of the webhook." },
-    state: { enum: ["pending", "sent", "dead"] },
-    attempts: { type: "integer" },
-    createdAt: { type: "string", format: "date-time" },
-    dueAt: time("When the next attempt may begin."),
-    endedAt: time("Since when it is sent or dead."),
-    status: { type: ["integer", "null"], description: "The HTTP status of the last answer." },
-    error: { type: ["string", "null"], maxLength: 200, description: "Why the last attempt failed." },
-  },
-  required: ["id", "event", "state", "attempts", "createdAt", "dueAt", "endedAt", "status", "error"],
-  additionalProperties: false,
-};
+const delivery = exactly({
+  id: { type: "string", format: "uuid", description: "The header webhook-id." },
+  event: { type: "string", description: "The name of the webhook." },
+  state: { enum: ["pending", "sent", "dead"] },
+  attempts: { type: "integer" },
+  createdAt: { type: "string", format: "date-time" },
+  dueAt: time("When the next attempt may begin."),
+  endedAt: time("Since when it is sent or dead."),
+  status: { type: ["integer", "null"], description: "The HTTP status of the last answer." },
+  error: { type: ["string", "null"], maxLength: 200, description: "Why the last attempt failed." },
+});
 
 /** The arguments and the result in JSON Schema. */
 export const deliveriesSchemas = (crud: CrudDefinition, id: JsonSchema) => pageSchemas(crud, id, delivery);
 
 export const retrySchemas = (id: JsonSchema): [JsonSchema, JsonSchema] => [
-  {
-    type: "object",
-    properties: { id, delivery: { type: "string", format: "uuid" } },
-    required: ["id", "delivery"],
-  },
+  objectOf({ id, delivery: { type: "string", format: "uuid" } }),
   delivery,
 ];

@@ -7,7 +7,7 @@ import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { auditedTable } from "../history/audited.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Input, own, rowLimit } from "../kit/input-checks.ts";
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { exactly, type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { visibleColumns } from "./crud-definition.ts";
 import { calling, type Writing } from "./crud-text.ts";
@@ -59,13 +59,8 @@ export function pageSchemas(
   const limit = { type: "integer", minimum: 1, maximum: maxLimit, default: defaultLimit };
   const cursor = { type: ["string", "null"], description: "nextCursor of the page before." };
   return [
-    { type: "object", properties: { id, limit, cursor }, required: ["id"] },
-    {
-      type: "object",
-      properties: { data: { type: "array", items }, nextCursor: { type: ["string", "null"] } },
-      required: ["data", "nextCursor"],
-      additionalProperties: false,
-    },
+    objectOf({ id, limit, cursor }, { required: ["id"] }),
+    exactly({ data: { type: "array", items }, nextCursor: { type: ["string", "null"] } }),
   ];
 }
 
@@ -76,7 +71,7 @@ export function historySchemas(crud: CrudDefinition, id: JsonSchema): [JsonSchem
     maxItems: 2,
     description: "Before and after; null: not kept.",
   };
-  const entry = {
+  const entry = exactly({
     id: { type: "string" },
     at: { type: "string", format: "date-time" },
     actor: { type: ["string", "null"], description: "The id of the user; null: the system or an administrator." },
@@ -86,11 +81,6 @@ export function historySchemas(crud: CrudDefinition, id: JsonSchema): [JsonSchem
       properties: Object.fromEntries(visibleColumns(crud).map(({ property }) => [property, change])),
       additionalProperties: false,
     },
-  };
-  return pageSchemas(crud, id, {
-    type: "object",
-    properties: entry,
-    required: Object.keys(entry),
-    additionalProperties: false,
   });
+  return pageSchemas(crud, id, entry);
 }

@@ -3,7 +3,7 @@
  * Next hop: `columns.ts` for single values; `src/crud/crud-input.ts` and `crud-list.ts` are what checks them.
  */
 import type { ColumnDescription, CrudDefinition, CrudOperation } from "../contract/crud.ts";
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { exactly, type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
 import { aggregateLimits } from "./aggregate.ts";
 import { findColumn, visibleColumns, writableColumns } from "./crud-definition.ts";
@@ -32,30 +32,25 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
   const writable = writableColumns(crud);
   const required = writable.filter(({ notNull, defaultSql, generate }) => notNull && defaultSql === null && !generate);
   const id = idSchema(crud.id);
-  const byId = { type: "object", properties: { id }, required: ["id"] };
   const changes = object(writable, inputSchema, []);
   const since = { type: "string", format: "date-time", description: "409 when the row has changed since." };
   const canCompare = findColumn(crud, "updatedAt") !== undefined;
-  const call = (args: JsonSchema, result: JsonSchema, summary: string, optional = false) => ({
-    args,
-    result,
-    summary,
-    optional,
-  });
+  const call = (args: JsonSchema, result: JsonSchema, summary: string) => ({ args, result, summary, optional: false });
   const { table } = crud;
   const filtered = filters(crud, schemas);
   const { args: choices, row: shaped } = related(crud, schemas);
   const exact = filtered ?? { type: "object", maxProperties: 0 };
   const max = { type: "integer", minimum: 1, maximum: maxChanged };
-  const counted = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] };
+  const count = { type: "integer" };
+  const counted = objectOf({ count });
   const made = object(writable, inputSchema, required);
   return {
-    list: call(
-      listArguments(crud, filtered, choices),
-      page(crud, shaped),
-      `A page of ${table}, as far as the caller may see them`,
-      true,
-    ),
+    list: {
+      args: listArguments(crud, filtered, choices),
+      optional: true,
+      result: page(crud, shaped),
+      summary: `A page of ${table}, as far as the caller may see them`,
+    },
     get: call(getArguments(crud, choices), orNull(shaped), `One of ${table}, or null`),
     create: call(made, row, `Make one of ${table}`),
     update: call(
@@ -67,67 +62,32 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
       row,
       `Change one of ${table}`,
     ),
-    remove: call(
-      byId,
-      { type: "object", properties: { id: rowSchema(crud.id) }, required: ["id"] },
-      `Remove one of ${table}`,
-    ),
+    remove: call(objectOf({ id }), objectOf({ id: rowSchema(crud.id) }), `Remove one of ${table}`),
     upsert: call(
-      {
-        type: "object",
-        properties: { by: { enum: crud.upsertBy.map((key) => (key.length === 1 ? key[0] : key)) }, row: made },
-        required: ["by", "row"],
-      },
+      objectOf({ by: { enum: crud.upsertBy.map((key) => (key.length === 1 ? key[0] : key)) }, row: made }),
       row,
       `Make one of ${table}, or change the one that has the same key`,
     ),
     createMany: call(
-      { type: "object", properties: { rows: { type: "array", items: made, maxItems: maxRows } }, required: ["rows"] },
-      {
-        type: "object",
-        properties: { count: { type: "integer" }, data: { type: "array", items: row } },
-        required: ["count", "data"],
-      },
+      objectOf({ rows: { type: "array", items: made, maxItems: maxRows } }),
+      objectOf({ count, data: { type: "array", items: row } }),
       `Make several of ${table}, or none`,
     ),
     aggregate: call(
-      {
-        type: "object",
-        properties: {
-          groupBy: { type: "array", items: { enum: Object.keys(crud.aggregate?.groups ?? {}) } },
-          measures: { type: "array", minItems: 1, items: { enum: Object.keys(crud.aggregate?.measures ?? {}) } },
-          filters: exact,
-          ...searchOf(crud),
-          orderBy: {
-            type: "object",
-            description: "One of the groups or measures of the call.",
-            additionalProperties: { enum: ["asc", "desc"] },
-            minProperties: 1,
-            maxProperties: 1,
-          },
-          limit: { type: "integer", minimum: 1, maximum: aggregateLimits.max, default: aggregateLimits.default },
-          timeZone: { type: "string", default: "UTC", examples: ["Europe/Berlin"] },
-        },
-        required: ["measures"],
-        additionalProperties: false,
-      },
-      {
-        type: "object",
-        properties: { data: { type: "array", items: group }, hasMore: { type: "boolean" } },
-        required: ["data", "hasMore"],
-      },
+      aggregateArguments(crud, exact),
+      objectOf({ data: { type: "array", items: group }, hasMore: { type: "boolean" } }),
       `Measures of ${table}, as far as the caller may see them, by groups`,
     ),
     history: call(...historySchemas(crud, id), `What changed in one of ${table}, newest first`),
     deliveries: call(...deliveriesSchemas(crud, id), `Deliveries of webhooks to one of ${table}, newest first`),
     retryDelivery: call(...retrySchemas(id), `Send a dead delivery to one of ${table} again`),
     updateMany: call(
-      manyOf({ filters: exact, set: changes, max }),
+      exactly({ filters: exact, set: changes, max }),
       counted,
       `Change those of ${table} that match, or none if they are more than max`,
     ),
     removeMany: call(
-      manyOf({ filters: exact, max }),
+      exactly({ filters: exact, max }),
       counted,
       `Remove those of ${table} that match, or none if they are more than max`,
     ),
@@ -140,12 +100,26 @@ const group: JsonSchema = {
   additionalProperties: { type: ["string", "number", "boolean", "null"] },
 };
 
-const manyOf = (properties: Record<string, JsonSchema>): JsonSchema => ({
-  type: "object",
-  properties,
-  required: Object.keys(properties),
-  additionalProperties: false,
-});
+function aggregateArguments(crud: CrudDefinition, filters: JsonSchema): JsonSchema {
+  const { groups = {}, measures = {} } = crud.aggregate ?? {};
+  const orderBy = {
+    type: "object",
+    description: "One of the groups or measures of the call.",
+    additionalProperties: { enum: ["asc", "desc"] },
+    minProperties: 1,
+    maxProperties: 1,
+  };
+  const properties = {
+    groupBy: { type: "array", items: { enum: Object.keys(groups) } },
+    measures: { type: "array", minItems: 1, items: { enum: Object.keys(measures) } },
+    filters,
+    ...searchOf(crud),
+    orderBy,
+    limit: { type: "integer", minimum: 1, maximum: aggregateLimits.max, default: aggregateLimits.default },
+    timeZone: { type: "string", default: "UTC", examples: ["Europe/Berlin"] },
+  };
+  return exactly(properties, { required: ["measures"] });
+}
 
 const searchOf = ({ searchFields }: CrudDefinition): Record<string, JsonSchema> =>
   searchFields.length === 0
@@ -169,19 +143,12 @@ function object(
 
 function page({ count }: CrudDefinition, row: JsonSchema): JsonSchema {
   const total = { type: "integer", description: "All rows that the caller may see, on every page." };
-  return {
-    type: "object",
-    properties: {
-      data: { type: "array", items: row },
-      total: count === "none" ? { type: "null" } : total,
-      nextCursor: {
-        type: ["string", "null"],
-        description: "Only when a cursor was given: where the next page begins.",
-      },
-    },
-    required: ["data", "total"],
-    additionalProperties: false,
+  const nextCursor = {
+    type: ["string", "null"],
+    description: "Only when a cursor was given: where the next page begins.",
   };
+  const properties = { data: { type: "array", items: row }, total: count === "none" ? { type: "null" } : total };
+  return exactly({ ...properties, nextCursor }, { required: Object.keys(properties) });
 }
 
 function listArguments(

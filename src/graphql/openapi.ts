@@ -3,7 +3,7 @@
  * Next hop: `endpoint.ts` answers.
  */
 import type { EffectiveConfig } from "../config/config.ts";
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import { answers, anyone, json, nobody, type Part, text } from "../kit/parts.ts";
 
 /** The same body in the standard's own media type, and in the plain one. */
@@ -14,26 +14,20 @@ const inBoth = (schema: JsonSchema): Part => ({
 
 const fieldErrors: JsonSchema = {
   type: "array",
-  items: {
-    type: "object",
-    properties: {
+  items: objectOf(
+    {
       message: text(),
       path: { type: "array", items: { type: ["string", "integer"] } },
       extensions: { type: "object" },
     },
-    required: ["message"],
-  },
+    { required: ["message"] },
+  ),
 };
 
 /** Errors have GraphQL's form, except where a request was refused before it was read. */
 const refused = answers(
   "Nothing was executed.",
-  inBoth({
-    anyOf: [
-      { type: "object", properties: { errors: fieldErrors }, required: ["errors"] },
-      { $ref: "#/components/schemas/Error" },
-    ],
-  }),
+  inBoth({ anyOf: [objectOf({ errors: fieldErrors }), { $ref: "#/components/schemas/Error" }] }),
 );
 const refusals: Part = { "4XX": refused, default: refused };
 
@@ -44,16 +38,17 @@ const operation: Part = {
   security: anyone,
   requestBody: {
     required: true,
-    content: json({
-      type: "object",
-      properties: {
-        query: text(),
-        operationName: { type: ["string", "null"] },
-        variables: { type: ["object", "null"] },
-        extensions: { type: ["object", "null"] },
-      },
-      required: ["query"],
-    }),
+    content: json(
+      objectOf(
+        {
+          query: text(),
+          operationName: { type: ["string", "null"] },
+          variables: { type: ["object", "null"] },
+          extensions: { type: ["object", "null"] },
+        },
+        { required: ["query"] },
+      ),
+    ),
   },
   responses: {
     200: answers(

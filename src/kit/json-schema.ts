@@ -7,6 +7,18 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 
 export type JsonSchema = Record<string, unknown>;
 
+/** An object that has all of these members. @param more further rules, and `required` if only some must be there */
+export const objectOf = (properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties),
+  ...more,
+});
+
+/** An object of these members and no others. */
+export const exactly = (properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema =>
+  objectOf(properties, { additionalProperties: false, ...more });
+
 /** `input`: sent by a caller. `output`: returned to it, as JSON represents it. */
 export type Direction = "input" | "output";
 

@@ -5,37 +5,28 @@
  */
 import type { EffectiveConfig } from "../config/config.ts";
 import { graphqlPaths } from "../graphql/openapi.ts";
+import { objectOf } from "../kit/json-schema.ts";
 import { answers, errors, json, nobody, type Part, text } from "../kit/parts.ts";
 import { realtimePaths } from "../realtime/openapi.ts";
 import { storagePaths } from "../storage/openapi.ts";
 
-const look = (operationId: string, summary: string, responses: Part): Part => ({
-  get: { operationId, tags: ["service"], summary, security: nobody, responses },
+const look = (operationId: string, summary: string, ok: Part, more: Part = {}): Part => ({
+  get: { operationId, tags: ["service"], summary, security: nobody, responses: { ...errors(), 200: ok, ...more } },
 });
 
-const health = json({ type: "object", properties: { status: text() }, required: ["status"] });
+const health = json(objectOf({ status: text() }));
 
 const servicePaths: Record<string, Part> = {
-  "/healthz": look("svc-health", "Whether the process runs", { 200: answers("It runs.", health), ...errors() }),
-  "/readyz": look("svc-ready", "Whether it can serve", {
-    ...errors(),
-    200: answers("It can.", health),
+  "/healthz": look("svc-health", "Whether the process runs", answers("It runs.", health)),
+  "/readyz": look("svc-ready", "Whether it can serve", answers("It can.", health), {
     503: answers("It cannot.", health),
   }),
-  "/metrics": look("svc-metrics", "Metrics for Prometheus", {
-    200: answers("As text.", { "text/plain": { schema: text() } }),
-    ...errors(),
-  }),
-  "/openapi.json": look("svc-openapi", "This document", {
-    200: answers("This document.", json({ type: "object" })),
-    ...errors(),
-  }),
+  "/metrics": look("svc-metrics", "Metrics for Prometheus", answers("As text.", { "text/plain": { schema: text() } })),
+  "/openapi.json": look("svc-openapi", "This document", answers("This document.", json({ type: "object" }))),
 };
 
-const reference = look("svc-reference", "This document as a page", {
-  200: answers("A page.", { "text/html": { schema: text() } }),
-  ...errors(),
-});
+const page = answers("A page.", { "text/html": { schema: text() } });
+const reference = look("svc-reference", "This document as a page", page);
 
 /** The endpoints that the configuration enables. */
 export const builtInPaths = ({

@@ -7,7 +7,7 @@ import type { Api } from "../contract/api.ts";
 import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.ts";
 import { type CallSchemas, crudSchemas } from "../crud/openapi.ts";
 import { wireLimits } from "../http/wire.ts";
-import { type JsonSchema, takesNothing } from "../kit/json-schema.ts";
+import { type JsonSchema, objectOf, takesNothing } from "../kit/json-schema.ts";
 import { answers, anyone, errors, json, type Part, security, text } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
 
@@ -146,11 +146,10 @@ const multipartSchema = (call: JsonSchema, files: Record<string, JsonSchema>): J
     data: {
       type: "string",
       contentMediaType: "application/json",
-      contentSchema: {
-        type: "object",
-        properties: { json: call, meta: metaSchema, maps: { type: "array", items: list } },
-        required: ["json"],
-      },
+      contentSchema: objectOf(
+        { json: call, meta: metaSchema, maps: { type: "array", items: list } },
+        { required: ["json"] },
+      ),
       description:
         'JSON: {"json": {"args": {…}}}, in which a list of files is []. Files are parts with the names of arguments. Files ' +
         'elsewhere are parts 0, 1, …, each with its path: {"json": {"args": {"file": null}}, "maps": [["args", "file"]]}.',
@@ -171,11 +170,7 @@ const metaSchema = {
 
 function answerSchema(result: JsonSchema, isQuery: boolean): JsonSchema {
   const snapshot = { type: ["string", "null"], description: "Where `watch` asked for it: pg_snapshot as text." };
-  return {
-    type: "object",
-    properties: { json: result, meta: metaSchema, ...(isQuery && { snapshot }) },
-    required: ["json"],
-  };
+  return objectOf({ json: result, meta: metaSchema, ...(isQuery && { snapshot }) }, { required: ["json"] });
 }
 
 function namedCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[]): Part {
@@ -183,7 +178,7 @@ function namedCall(kind: "query" | "mutation", open: readonly ProcedureDefinitio
   const name = names.length > 0 ? { type: "string", enum: names.sort() } : { type: "string" };
   const args = { description: "Plain JSON, or exactly { json, meta }." };
   const { properties } = bodySchema(args, true, kind === "query");
-  return { type: "object", properties: { name, ...(properties as object) }, required: ["name"] };
+  return objectOf({ name, ...(properties as object) }, { required: ["name"] });
 }
 
 /** The path that calls several mutations in one transaction. */
@@ -200,8 +195,8 @@ function batch(open: readonly ProcedureDefinition[]): Part {
         description: "They run in this order. If one fails, none is saved, and the error names its `index`.",
         security: anyone,
       },
-      json({ type: "object", properties: { calls }, required: ["calls"] }),
-      { type: "object", properties: { results }, required: ["results"] },
+      json(objectOf({ calls })),
+      objectOf({ results }),
       "What the procedures return, in the same order.",
     ),
   };

@@ -10,6 +10,12 @@ export const exportPaths = (resources: readonly CrudDefinition[]): Record<string
       .flatMap((crud) => formats.map((format) => [`/api/export/${crud.prefix}.${format}`, path(crud, format)])),
   );
 
+const spreadsheet = inQuery(
+  "spreadsheet",
+  text({ enum: ["true", "false"] }),
+  "For a spreadsheet: with a byte order mark, and formulas escaped.",
+);
+
 const path = ({ prefix, table, anonymous }: CrudDefinition, format: Format): Part => ({
   get: {
     operationId: `${prefix}-export-${format}`,
@@ -21,15 +27,7 @@ const path = ({ prefix, table, anonymous }: CrudDefinition, format: Format): Par
       inQuery("search", text(), "As in the list."),
       inQuery("orderBy", text(), "As in the list."),
       inQuery("orderDir", text({ enum: ["asc", "desc"] }), "As in the list."),
-      ...(format === "csv"
-        ? [
-            inQuery(
-              "spreadsheet",
-              text({ enum: ["true", "false"] }),
-              "For a spreadsheet: with a byte order mark, and formulas escaped.",
-            ),
-          ]
-        : []),
+      ...(format === "csv" ? [spreadsheet] : []),
     ],
     responses: {
       200: answers("The rows. An answer that is cut off lacks rows.", {
