@@ -57,19 +57,28 @@ function shape(crud: CrudDefinition, object: Input, rows: number, path: string[]
   return { ...(selected && { select: selected }), ...(included && { include: included }) };
 }
 
+/** The call is refused in the end, whatever the rest of it is. */
+const refuse = (issues: Issue[], path: Issue["path"], message: string): Input => {
+  issues.push({ path, message });
+  return {};
+};
+
 function select(crud: CrudDefinition, value: unknown, path: string[], issues: Issue[]): object | undefined {
   if (value === undefined || value === null) return undefined;
   const shown = [...crud.visible].join(", ");
   if (!Array.isArray(value) || value.some((name) => typeof name !== "string")) {
-    issues.push({ path: [...path, "select"], message: `must be a list of properties, of ${shown}` });
-    return undefined;
+    return refuse(issues, [...path, "select"], `must be a list of properties, of ${shown}`);
   }
   for (const [index, name] of value.entries()) {
     if (crud.visible.has(name)) continue;
-    issues.push({ path: [...path, "select", index], message: `must be a property of ${crud.prefix}: ${shown}` });
+    refuse(issues, [...path, "select", index], `must be a property of ${crud.prefix}: ${shown}`);
   }
   return value;
 }
+
+/** The members that ask for something. */
+const asked = (value: Input) =>
+  Object.entries(value).filter(([, one]) => one !== undefined && one !== null && one !== false);
 
 function include(
   crud: CrudDefinition,
@@ -80,77 +89,64 @@ function include(
 ): object | undefined {
   if (value === undefined || value === null) return undefined;
   const here = [...path, "include"];
-  const refuse = (message: string, ...member: string[]) => {
-    reading.issues.push({ path: [...here, ...member], message });
-  };
-  if (!isPlain(value)) {
-    refuse("must be an object such as { author: true }");
-    return undefined;
-  }
-  const wanted = Object.entries(value).filter(([, one]) => one !== undefined && one !== null && one !== false);
+  if (!isPlain(value)) return refuse(reading.issues, here, "must be an object such as { author: true }");
+  const wanted = asked(value);
   if (wanted.length === 0) return undefined;
   if (here.filter((one) => one === "include").length > maxDepth) {
-    refuse(`must not be deeper than ${maxDepth} relations`);
-    return undefined;
+    return refuse(reading.issues, here, `must not be deeper than ${maxDepth} relations`);
   }
-  return Object.fromEntries(
-    wanted.map(([name, one]) => {
-      if (name === "_count") return [name, counts(crud, one, [...here, name], reading)];
-      const relation = crud.relations.get(name);
-      if (!relation) {
-        const known = [...crud.relations.keys()].join(", ") || "none: its createCrud has no include";
-        refuse(`is not a relation of ${crud.prefix}, which has ${known}`, name);
-      } else if (one !== true && !isPlain(one)) {
-        refuse("must be true, or an object of options", name);
-      } else {
-        reading.included += 1;
-        const options = one === true ? {} : one;
-        const place = [...here, name];
-        if (!relation.many) {
-          onlyKeys(options, ["select", "include"], place, reading.issues);
-          reading.rows += rows;
-          return [name, shape(relation.target, options, rows, place, reading)];
-        }
-        onlyKeys(options, ["select", "include", "limit", "orderBy", "filters"], place, reading.issues);
-        return [name, rowsOf(relation.target, options, rows, place, reading)];
-      }
-      return [name, {}];
-    }),
-  );
+  const read = (name: string, one: unknown) =>
+    name === "_count"
+      ? counts(crud, one, [...here, name], reading)
+      : included(crud, name, one, rows, [...here, name], reading);
+  return Object.fromEntries(wanted.map(([name, one]) => [name, read(name, one)]));
+}
+
+function included(
+  crud: CrudDefinition,
+  name: string,
+  one: unknown,
+  rows: number,
+  path: string[],
+  reading: Reading,
+): Input {
+  const relation = crud.relations.get(name);
+  if (!relation) {
+    const known = [...crud.relations.keys()].join(", ") || "none: its createCrud has no include";
+    return refuse(reading.issues, path, `is not a relation of ${crud.prefix}, which has ${known}`);
+  }
+  if (one !== true && !isPlain(one)) return refuse(reading.issues, path, "must be true, or an object of options");
+  reading.included += 1;
+  const options = one === true ? {} : one;
+  if (relation.many) {
+    onlyKeys(options, ["select", "include", "limit", "orderBy", "filters"], path, reading.issues);
+    return rowsOf(relation.target, options, rows, path, reading);
+  }
+  onlyKeys(options, ["select", "include"], path, reading.issues);
+  reading.rows += rows;
+  return shape(relation.target, options, rows, path, reading);
 }
 
 /** Relations whose rows are counted: `{ comments: true, tags: { filters: { … } } }`. */
 function counts(crud: CrudDefinition, value: unknown, path: string[], reading: Reading): Input {
-  const countable = [...crud.relations].flatMap(([name, { many }]) => (many ? [name] : []));
-  if (!isPlain(value)) {
-    reading.issues.push({ path, message: "must be an object such as { comments: true }" });
-    return {};
-  }
-  const wanted = Object.entries(value).filter(([, one]) => one !== undefined && one !== null && one !== false);
-  return Object.fromEntries(
-    wanted.map(([name, one]) => {
-      const relation = crud.relations.get(name);
-      const place = [...path, name];
-      if (!relation?.many) {
-        const known = countable.join(", ") || "none";
-        reading.issues.push({
-          path: place,
-          message: `is not a relation of ${crud.prefix} to many rows, which has ${known}`,
-        });
-        return [name, true];
-      }
-      reading.included += 1;
-      if (one === true) return [name, true];
-      if (!isPlain(one)) {
-        reading.issues.push({ path: place, message: "must be true, or { filters }" });
-        return [name, true];
-      }
-      onlyKeys(one, ["filters"], place, reading.issues);
-      const filters = toFilterJson(own(one, "filters"), relation.target);
-      reading.followed += inFilters(relation.target, filters).length;
-      return [name, filters === undefined ? true : { filters }];
-    }),
-  );
+  if (!isPlain(value)) return refuse(reading.issues, path, "must be an object such as { comments: true }");
+  const count = (name: string, one: unknown): Input | true => {
+    const relation = crud.relations.get(name);
+    const place = [...path, name];
+    if (!relation?.many) {
+      const known = [...crud.relations].flatMap(([other, { many }]) => (many ? other : [])).join(", ") || "none";
+      const message = `is not a relation of ${crud.prefix} to many rows, which has ${known}`;
+      return refuse(reading.issues, place, message);
+    }
+    reading.included += 1;
+    if (one === true) return true;
+    if (!isPlain(one)) return refuse(reading.issues, place, "must be true, or { filters }");
+    onlyKeys(one, ["filters"], place, reading.issues);
+    const filters = toFilterJson(own(one, "filters"), relation.target);
+    reading.followed += inFilters(relation.target, filters).length;
+    return filters === undefined ? true : { filters };
+  };
+  return Object.fromEntries(asked(value).map(([name, one]) => [name, count(name, one)]));
 }
 
 /** A relation that leads to several rows. */
