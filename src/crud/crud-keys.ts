@@ -56,12 +56,9 @@ export function checkWritableKeys(crud: CrudDefinition): void {
   const writable = writableColumns(crud).map(({ property }) => property);
   for (const property of crud.upsertBy.flat()) {
     if (property === "userId" || writable.includes(property)) continue;
-    throw new DefinitionError(
-      `createCrud: upsertBy of "${crud.table}" names "${property}", which callers cannot write.`,
-      {
-        hint: `Name a unique constraint of columns that they can: ${writable.join(", ")}. userId may be one of several.`,
-      },
-    );
+    const hint = `Name a unique constraint of columns that they can: ${writable.join(", ")}. userId may be one of several.`;
+    const message = `createCrud: upsertBy of "${crud.table}" names "${property}", which callers cannot write.`;
+    throw new DefinitionError(message, { hint });
   }
 }
 

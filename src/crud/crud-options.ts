@@ -186,12 +186,9 @@ export function describeTransfer(table: string, { transfer, methods = crudOperat
   require("export", "list");
   require("import", "create");
   if (transfer?.import && (hooks?.beforeCreate || hooks?.beforeUpsert)) {
-    throw new DefinitionError(
-      `createCrud: transfer.import of "${table}" cannot run hooks.beforeCreate or beforeUpsert.`,
-      {
-        hint: "Hooks need a request, and an import has none. Use a trigger, or leave transfer.import out.",
-      },
-    );
+    const hint = "Hooks need a request, and an import has none. Use a trigger, or leave transfer.import out.";
+    const message = `createCrud: transfer.import of "${table}" cannot run hooks.beforeCreate or beforeUpsert.`;
+    throw new DefinitionError(message, { hint });
   }
   return { export: transfer?.export ?? false, import: transfer?.import ?? false };
 }

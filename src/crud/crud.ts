@@ -167,12 +167,9 @@ function checkNames(names: readonly string[]): void {
 function checkUpdatedAt(table: string, columns: readonly ColumnDescription[]): void {
   const { type, kind, isArray } = columns.find(({ property }) => property === "updatedAt") ?? {};
   if (type === undefined || (!isArray && (kind === "timestamp" || kind === "date"))) return;
-  throw new DefinitionError(
-    `createCrud: updatedAt of "${table}" has the type ${type}, but update sets it to the current time.`,
-    {
-      hint: 'Make it timestamp("updated_at", { withTimezone: true }), or give the column another name.',
-    },
-  );
+  const hint = 'Make it timestamp("updated_at", { withTimezone: true }), or give the column another name.';
+  const message = `createCrud: updatedAt of "${table}" has the type ${type}, but update sets it to the current time.`;
+  throw new DefinitionError(message, { hint });
 }
 
 /** PostgreSQL would store the letters of base64, and ignore the offsets of times. */

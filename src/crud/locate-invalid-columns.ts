@@ -67,14 +67,9 @@ async function nameWithoutPatterns(
       .map(({ property }) => (prefix === crud.prefix ? property : `${prefix}.${property}`));
   });
   if (names.length === 0) return undefined;
-  return new SvcError(
-    "BAD_REQUEST",
-    `PostgreSQL cannot match patterns in ${names.join(", ")}: the collation is nondeterministic.`,
-    {
-      hint: "Filter it by eq or in, and take it out of searchFields. Or give its column a deterministic collation.",
-      cause,
-    },
-  );
+  const hint = "Filter it by eq or in, and take it out of searchFields. Or give its column a deterministic collation.";
+  const message = `PostgreSQL cannot match patterns in ${names.join(", ")}: the collation is nondeterministic.`;
+  return new SvcError("BAD_REQUEST", message, { hint, cause });
 }
 
 /** The resource, and those that filters reach through relations. */

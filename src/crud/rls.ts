@@ -216,14 +216,12 @@ function teamOfMembership(through: PgTable, team: AnyPgColumn): AnyPgColumn {
   const named = Object.values(getTableColumns(through)).find(({ name }) => name === team.name);
   if (named && !named.primary) return named;
   const memberships = getTableName(through);
-  throw new DefinitionError(
-    named
-      ? `memberRls: "${team.name}" of ${memberships} is its own key, and says nothing about teams.`
-      : `memberRls: ${memberships} has no column "${team.name}".`,
-    {
-      hint: `Give the column with the team the same name in both tables, or let ${memberships} refer to ${getTableName(team.table)}: .references(() => …).`,
-    },
-  );
+  const problem = named
+    ? `"${team.name}" of ${memberships} is its own key, and says nothing about teams.`
+    : `${memberships} has no column "${team.name}".`;
+  throw new DefinitionError(`memberRls: ${problem}`, {
+    hint: `Give the column with the team the same name in both tables, or let ${memberships} refer to ${getTableName(team.table)}: .references(() => …).`,
+  });
 }
 
 const comparedAsText = /^Pg(Text|Varchar|UUID|Integer|BigInt53|BigInt64|EnumColumn)$/;

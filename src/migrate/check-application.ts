@@ -72,10 +72,7 @@ async function checkKeys(client: pg.Client): Promise<void> {
   if (!rows.some(({ conditions }) => conditions.some((one) => one.includes("has_scope(")))) return;
   const open = [...openToKeys(rows)];
   if (open.length === 0) return;
-  throw new MigrationError(
-    `API keys of users could do all that their users may in ${open.join(", ")}: no policy asks for a scope.`,
-    {
-      hint: `Run svc migrate generate, which closes it to keys, or ask svc.has_scope('…') in a restrictive policy of ${open[0]}.`,
-    },
-  );
+  const hint = `Run svc migrate generate, which closes it to keys, or ask svc.has_scope('…') in a restrictive policy of ${open[0]}.`;
+  const message = `API keys of users could do all that their users may in ${open.join(", ")}: no policy asks for a scope.`;
+  throw new MigrationError(message, { hint });
 }

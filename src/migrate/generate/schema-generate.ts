@@ -65,14 +65,12 @@ export async function generateMigration(config: EffectiveConfig, options: Genera
 
 /** @throws DefinitionError that lists what would be lost or might fail */
 function refuseRisks(text: string): void {
-  const risks = text.split("\n").filter((line) => /^-- (Loses|Fails) /.test(line));
-  if (risks.length === 0) return;
-  throw new DefinitionError(
-    `The schema has changed, and the migration for it needs a decision:\n${risks.map((line) => line.replace("--", " ")).join("\n")}`,
-    {
-      hint: "Write it with `svc migrate generate`, read it, and run `svc prepare` again (`svc dev` does at the next save of a file); or undo the change.",
-    },
-  );
+  const risks = text.match(/^-- (Loses|Fails) .*$/gm);
+  if (!risks) return;
+  const list = risks.map((line) => line.replace("--", " ")).join("\n");
+  throw new DefinitionError(`The schema has changed, and the migration for it needs a decision:\n${list}`, {
+    hint: "Write it with `svc migrate generate`, read it, and run `svc prepare` again (`svc dev` does at the next save of a file); or undo the change.",
+  });
 }
 
 async function writeBaseline(history: History, after: Snapshot): Promise<string[]> {
