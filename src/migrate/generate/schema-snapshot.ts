@@ -6,6 +6,7 @@
  */
 import { is } from "drizzle-orm";
 import { PgRole, PgTable } from "drizzle-orm/pg-core";
+import { nameOfTable } from "../../crud/followed-tables.ts";
 import { meaningOf } from "../../crud/rls.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
@@ -16,7 +17,7 @@ import { tableGrants, viewGrants } from "./schema-grants.ts";
 import { numberByIdentity } from "./schema-identities.ts";
 import { addOwnerIndex } from "./schema-owner-index.ts";
 import { closeToKeys } from "./schema-scopes.ts";
-import { keyOf, refuseTwins } from "./schema-twins.ts";
+import { refuseTwins } from "./schema-twins.ts";
 import { userFields } from "./schema-user-fields.ts";
 import type { Declared, Snapshot } from "./snapshot.ts";
 
@@ -55,7 +56,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
 
   for (const value of own) {
     if (!is(value, PgTable)) continue;
-    const key = keyOf(value);
+    const key = nameOfTable(value);
     const table = snapshot.tables[key];
     if (!table) continue;
     for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction

@@ -4,17 +4,12 @@
  */
 import { is } from "drizzle-orm";
 import { type ForeignKey, isPgEnum, isPgSequence, PgTable } from "drizzle-orm/pg-core";
+import { nameOfTable } from "../../crud/followed-tables.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { tableConfig } from "../../kit/table-config.ts";
 import { short } from "../../postgres/schema-names.ts";
 
 const rename = { hint: "Give one of them another name." };
-
-/** Such as `public.notes`. */
-export function keyOf(table: PgTable): string {
-  const { schema = "public", name } = tableConfig(table);
-  return `${schema}.${name}`;
-}
 
 /** @param declared the values that the schema files export @throws DefinitionError */
 export function refuseTwins(declared: readonly unknown[]): void {
@@ -34,7 +29,7 @@ export function refuseTwins(declared: readonly unknown[]): void {
 }
 
 function refuseTwinsIn(table: PgTable): void {
-  const key = short(keyOf(table));
+  const key = short(nameOfTable(table));
   const { columns, policies, foreignKeys } = tableConfig(table);
   const column = twinOf(columns);
   if (column !== undefined) throw new DefinitionError(`The table "${key}" has two columns named "${column}".`, rename);
@@ -56,7 +51,7 @@ function refuseTwinsIn(table: PgTable): void {
 function definitionOf({ reference, onUpdate, onDelete }: ForeignKey) {
   const { columns, foreignTable, foreignColumns } = reference();
   const names = [columns, foreignColumns].map((list) => list.map(({ name }) => name));
-  return [names, keyOf(foreignTable), onUpdate, onDelete];
+  return [names, nameOfTable(foreignTable), onUpdate, onDelete];
 }
 
 /** The first name that stands in the list twice. */
