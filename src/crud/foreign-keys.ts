@@ -14,14 +14,7 @@ export interface Link {
   many: boolean;
   local: string[];
   foreign: string[];
-  through: {
-    table: PgTable;
-    schema: string;
-    name: string;
-    hasPolicies: boolean;
-    local: string[];
-    foreign: string[];
-  } | null;
+  through: { table: PgTable; local: string[]; foreign: string[] } | null;
 }
 
 type Fail = (problem: string, hint: string) => never;
@@ -121,23 +114,13 @@ function joins(join: PgTable, table: PgTable, target: PgTable): Link[] {
   return near.flatMap((one) => far.map((other) => across(one, other)));
 }
 
-const across = (near: Key, far: Key): Link => {
-  const { schema = "public", name, policies } = tableConfig(near.from);
-  return {
-    table: far.to,
-    many: true,
-    local: near.references,
-    foreign: far.references,
-    through: {
-      table: near.from,
-      schema,
-      name,
-      hasPolicies: policies.length > 0,
-      local: near.columns,
-      foreign: far.columns,
-    },
-  };
-};
+const across = (near: Key, far: Key): Link => ({
+  table: far.to,
+  many: true,
+  local: near.references,
+  foreign: far.references,
+  through: { table: near.from, local: near.columns, foreign: far.columns },
+});
 
 /**
  * A join table may have more foreign keys, such as one to the team of its rows: the name of the relation then says which

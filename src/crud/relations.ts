@@ -86,12 +86,12 @@ export const noAccessToAuth =
   "Requests cannot read tables of the schema auth. To show people, let the column refer to a table of profiles: @svc/core/docs/how-to/user-profiles.md";
 
 function joinTable(
-  through: NonNullable<Link["through"]>,
+  { table, local, foreign }: NonNullable<Link["through"]>,
   resources: readonly CrudDefinition[],
   fail: (problem: string, hint: string) => never,
 ): JoinTable {
-  const { schema, name, hasPolicies, table, local, foreign } = through;
-  if (!hasPolicies) {
+  const { schema = "public", name, policies } = tableConfig(table);
+  if (policies.length === 0) {
     fail(
       `but the join table "${name}" declares no policy, so nobody could read it.`,
       "Declare one, such as openRls(…).",
