@@ -145,9 +145,9 @@ function difference(
   { kind, part }: Pick<Fact, "kind" | "part"> = (wanted ?? present) as Fact,
 ): Difference {
   const state = !wanted ? "unexpected" : !present ? "missing" : "differs";
-  const expected = wanted?.definition ?? null;
-  const found = present?.definition ?? null;
-  return { state, object, kind, part, expected, found, remedy: remedyFor(state, object, kind, part, hasPolicies) };
+  const [expected, found] = [wanted?.definition ?? null, present?.definition ?? null];
+  const what = { state, object, kind, part, expected, found } as const;
+  return { ...what, remedy: remedyFor(what, hasPolicies) };
 }
 
 // Objects that sql/ recreates on every run: functions, views, policies and grants of the platform, roles, schemas, the publication.
@@ -160,13 +160,7 @@ const migratedTrigger = /^count_(added|removed)_bytes$/;
 const platformTable = /^(table|sequence) (svc|svc_hidden|svc_private|auth)\./;
 
 /** @param hasPolicies whether the files give it policies: those of the platform then have a file in `policies/` for it */
-function remedyFor(
-  state: Difference["state"],
-  object: string,
-  kind: string,
-  part: string,
-  hasPolicies: boolean,
-): string {
+function remedyFor({ state, object, kind, part }: Omit<Difference, "remedy">, hasPolicies: boolean): string {
   if (kind === "version")
     return "Update the extension (alter extension … update), here or where the files are applied.";
   const isOurs = platformTable.test(object);

@@ -82,22 +82,15 @@ export function addIdentity(key: string, column: Column, wasSerial: boolean): st
 }
 
 function options({ type, identity }: Column): string {
-  const {
-    name = "",
-    startWith = "1",
-    increment = "1",
-    minValue = "1",
-    maxValue = "",
-    cache = "1",
-    cycle,
-  } = identity ?? {};
+  const { name = "", startWith, increment, minValue, maxValue = "", cache, cycle }: Partial<Identity> = identity ?? {};
+  const other = (word: string, value = "1", usual = "1") => (value === usual ? [] : [`${word} ${value}`]);
   return [
     `sequence name ${quote(name)}`,
-    ...(increment === "1" ? [] : [`increment by ${increment}`]),
-    ...(minValue === "1" ? [] : [`minvalue ${minValue}`]),
-    ...(maxValue === maxima[type] ? [] : [`maxvalue ${maxValue}`]),
-    ...(startWith === "1" ? [] : [`start with ${startWith}`]),
-    ...(cache === "1" ? [] : [`cache ${cache}`]),
+    ...other("increment by", increment),
+    ...other("minvalue", minValue),
+    ...other("maxvalue", maxValue, maxima[type]),
+    ...other("start with", startWith),
+    ...other("cache", cache),
     ...(cycle ? ["cycle"] : []),
   ].join(" ");
 }
