@@ -14,7 +14,7 @@ export class Resources {
   readonly #resources: readonly CrudDefinition[];
   readonly #typeOf: (name: string) => string | undefined;
   readonly #names = new Map<CrudDefinition, string>();
-  /** By the name of each operation. */
+  /** By the name of each operation: the definition in a procedure is another object than the registered one (`src/app/api.ts`). */
   readonly #operations = new Map<string, CrudDefinition>();
 
   /** @param typeOf the type of a procedure of the backend; undefined for one that its type does not have */
