@@ -6,6 +6,7 @@ import type pg from "pg";
 import { defaultRoles } from "../contract/auth.ts";
 import type { LoadedApp } from "../contract/loaded-app.ts";
 import { advice, type Finding } from "./doctor-connections.ts";
+import { resultOf } from "./inspect.ts";
 import { about } from "./table.ts";
 
 interface Work {
@@ -64,10 +65,8 @@ export async function examineRoles(pool: pg.Pool, { organizations }: LoadedApp["
 export async function examineKept(pool: pg.Pool, historyDays: number | false): Promise<Finding[]> {
   const text = "select value from svc_private.service_state() where metric = 'webhook_deliveries' and state = 'dead'";
   const [dead] = (await pool.query<{ value: number }>(text)).rows;
-  const [kept] = (
-    await pool.query<{ days: number | null }>("select svc_private.overdue_history($1) as days", [historyDays || null])
-  ).rows;
-  const [stored] = (await pool.query<{ days: number | null }>("select svc_private.overdue_messages() as days")).rows;
+  const kept = await resultOf<number | null>(pool, "overdue_history", historyDays || null);
+  const stored = await resultOf<number | null>(pool, "overdue_messages");
   const failing = await endpointsThatFail(pool);
   const told = [
     failing &&
@@ -75,11 +74,11 @@ export async function examineKept(pool: pg.Pool, historyDays: number | false): P
         "  See svc webhooks list --state pending, and whether the receivers answer.",
     dead?.value &&
       `Deliveries of webhooks have used up their attempts: ${about(String(dead.value))}.\n  See svc webhooks list --state dead.`,
-    kept?.days &&
-      `A month of the history is ${kept.days} days older than limits.historyDays: the daily sweep could not drop it.\n` +
+    kept &&
+      `A month of the history is ${kept} days older than limits.historyDays: the daily sweep could not drop it.\n` +
         "  It needs a worker, and a moment without a long transaction on an audited table.",
-    stored?.days &&
-      `Messages of durable channels are stored ${stored.days} days longer than their channels say. Nobody reads them any more.\n` +
+    stored &&
+      `Messages of durable channels are stored ${stored} days longer than their channels say. Nobody reads them any more.\n` +
         "  The daily sweep removes them. It needs a worker.",
   ];
   return told.flatMap((text) => (text ? advice(text) : []));
