@@ -46,9 +46,7 @@ const usage = systemCommand({
   },
 });
 
-export const command = defineCommand({
-  subCommands: { usage },
-});
+export const command = defineCommand({ subCommands: { usage } });
 
 /** Rounded, without binary fractions. */
 const amount = (credits: string) => String(Number(Number(credits).toFixed(6)));

@@ -26,11 +26,10 @@ const list = systemCommand({
     const crons = await definitions(config);
     const rows = await rowsOf<Registered>(pool, "list_crons");
     const found = crons.map(({ name, schedule, procedure }) => {
-      const known = rows.find((row) => row.name === name);
-      const lastJob = known?.last_job ?? null;
+      const known: Partial<Registered> = rows.find((row) => row.name === name) ?? {};
+      const { last_slot = null, last_job: lastJob = null, paused_at: pausedAt = null } = known;
       // The row's time is also that of its registration, when nothing has run yet.
-      const lastRun = lastJob === null ? null : (known?.last_slot ?? null);
-      const pausedAt = known?.paused_at ?? null;
+      const lastRun = lastJob === null ? null : last_slot;
       return { name, schedule: schedule.text, procedure: procedure.name, lastRun, lastJob, pausedAt };
     });
     printRows(found, {

@@ -103,9 +103,7 @@ const importCommand = defineCommand({
   run: (args) => withUser(args, (user) => importFile(user, args)),
 });
 
-export const command = defineCommand({
-  subCommands: { export: exportCommand, import: importCommand },
-});
+export const command = defineCommand({ subCommands: { export: exportCommand, import: importCommand } });
 
 async function importFile(
   { app, crud, transaction, note }: AsUser,

@@ -29,13 +29,7 @@ export const command = defineCommand({
       const system = commandPool(urls.system, "svc dry-run");
       const find = args.as === undefined ? requireMigrated(system).then(() => null) : findUser(system, args.as);
       const userId = await find.finally(() => system.end());
-      const options = {
-        app,
-        config,
-        urls,
-        secrets: await readSecrets(config),
-        log: createLog("warn", process.stderr),
-      };
+      const options = { app, config, urls, secrets: await readSecrets(config), log: createLog("warn", process.stderr) };
       const done = await dryRun({ name: args.name, userId, args: input }, options);
       print(done, () => describe(args.name, done));
       if (done.status !== 200) process.exitCode = 1;

@@ -13,12 +13,7 @@ import { flag, optionalWord, text } from "./options.ts";
 import { conclude, printError, say } from "./output.ts";
 import { platformRoot, version } from "./platform.ts";
 
-interface Template {
-  layers: readonly string[];
-  without: readonly string[];
-}
-
-const templates: Readonly<Record<string, Template>> = {
+const templates: Readonly<Record<string, Record<"layers" | "without", readonly string[]>>> = {
   plain: { layers: [], without: [] },
   react: { layers: ["react"], without: ["web/main.ts"] },
   next: {

@@ -78,10 +78,7 @@ function takeOutput() {
   process.stdout.write = process.stderr.write.bind(process.stderr);
   output.json = false;
   return {
-    protocol: new Writable({
-      decodeStrings: false,
-      write: (chunk, _encoding, done) => void send(chunk, () => done()),
-    }),
+    protocol: new Writable({ decodeStrings: false, write: (chunk, _encoding, done) => void send(chunk, () => done()) }),
     giveBack() {
       process.stdout.write = write;
     },

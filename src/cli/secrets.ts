@@ -34,9 +34,7 @@ const reseal = systemCommand({
   },
 });
 
-export const command = defineCommand({
-  subCommands: { status, reseal },
-});
+export const command = defineCommand({ subCommands: { status, reseal } });
 
 /** Values that no secret opens make the command fail. */
 function sayLost(lost: number): void {

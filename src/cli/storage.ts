@@ -93,9 +93,7 @@ const gc = systemCommand({
   },
 });
 
-export const command = defineCommand({
-  subCommands: { ls, show, verify, gc },
-});
+export const command = defineCommand({ subCommands: { ls, show, verify, gc } });
 
 const describe = ({ id, bytes_id, name, size, type, visibility, user_id, sha256, created_at }: StoredRow) =>
   details({

@@ -22,16 +22,11 @@ export async function describeTaken(port: number): Promise<{ text: string; remed
   };
 }
 
-interface Owner {
-  pid: number;
-  name: string;
-}
-
 /** undefined when the process belongs to another user, or the system does not name it. */
-const ownerOf = (port: number): Promise<Owner | undefined> =>
+const ownerOf = (port: number) =>
   (process.platform === "linux" ? fromProc(port) : fromLsof(port)).catch(() => undefined);
 
-async function fromProc(port: number): Promise<Owner | undefined> {
+async function fromProc(port: number) {
   const tables = await Promise.all(
     ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
   );
@@ -60,7 +55,7 @@ async function nameOf(pid: string): Promise<string> {
     .join(" ");
 }
 
-async function fromLsof(port: number): Promise<Owner | undefined> {
+async function fromLsof(port: number) {
   const { stdout } = await promisify(execFile)("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"]);
   const [, pid, name] = /^p(\d+)\nc(.+)$/m.exec(stdout) ?? [];
   return pid && name ? { pid: Number(pid), name } : undefined;

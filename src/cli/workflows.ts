@@ -85,9 +85,7 @@ const tail = systemCommand({
   run: (pool) => follow(() => read(pool, null, null, mostFollowed), columns, statusOf),
 });
 
-export const command = defineCommand({
-  subCommands: { list, show, retry, cancel, tail },
-});
+export const command = defineCommand({ subCommands: { list, show, retry, cancel, tail } });
 
 const read = (pool: pg.Pool, status: string | null | undefined, id: string | null, most: number): Promise<Run[]> =>
   rowsOf(pool, "list_runs", status, id, most);

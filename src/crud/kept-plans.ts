@@ -17,15 +17,10 @@ const trustedFor = 60_000;
 /** As svc.value_factors() returns them. */
 type Factors = Record<string, { others: number | null; listed: Record<string, number> }>;
 
-interface Known {
-  factors: Factors;
-  until: number;
-}
-
 /** The statistics that one process has read, by resource. */
 class Statistics {
   readonly #system: pg.Pool;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, { factors: Factors; until: number }>();
 
   constructor(system: pg.Pool) {
     this.#system = system;

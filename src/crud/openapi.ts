@@ -95,10 +95,7 @@ export function crudSchemas(crud: CrudDefinition, schemas: Schemas): Record<Crud
 }
 
 /** The members of an aggregate's groups depend on the call. */
-const group: JsonSchema = {
-  type: "object",
-  additionalProperties: { type: ["string", "number", "boolean", "null"] },
-};
+const group: JsonSchema = { type: "object", additionalProperties: { type: ["string", "number", "boolean", "null"] } };
 
 function aggregateArguments(crud: CrudDefinition, filters: JsonSchema): JsonSchema {
   const { groups = {}, measures = {} } = crud.aggregate ?? {};

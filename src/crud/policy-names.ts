@@ -7,11 +7,6 @@ import { getTableName, is, type SQL } from "drizzle-orm";
 import { PgDialect, PgTable } from "drizzle-orm/pg-core";
 import { tableConfig } from "../kit/table-config.ts";
 
-interface NamesOfTable {
-  table: string;
-  names: string[];
-}
-
 const dialect = new PgDialect();
 const textOf = (condition: SQL | undefined) => (condition ? dialect.sqlToQuery(condition.inlineParams()).sql : "");
 
@@ -19,7 +14,7 @@ const textOf = (condition: SQL | undefined) => (condition ? dialect.sqlToQuery(c
 export function namesPassedTo(
   name: "my_orgs" | "has_scope",
   schema: Readonly<Record<string, unknown>>,
-): NamesOfTable[] {
+): { table: string; names: string[] }[] {
   const calls = new RegExp(`\\bsvc\\.${name}\\s*\\(([^()]*)\\)`, "g");
   return Object.values(schema).flatMap((table) => {
     if (!is(table, PgTable)) return [];

@@ -67,10 +67,7 @@ export const wireForms: Record<WireKind, WireForm> = {
     // Checked here, the error names the field.
     accept: (value) => (isStorableText(value) ? value : undefined),
   },
-  uuid: {
-    expects: "a UUID",
-    accept: (value) => (isUuid(value) ? value : undefined),
-  },
+  uuid: { expects: "a UUID", accept: (value) => (isUuid(value) ? value : undefined) },
   enum: {
     expects: "one of the allowed values",
     accept: (value, values) => (typeof value === "string" && values?.includes(value) ? value : undefined),

@@ -7,12 +7,7 @@ export const verbs = ["create", "update", "remove"] as const;
 export type Verb = (typeof verbs)[number];
 
 /** The arguments of a write field, by name. */
-export interface WriteArguments {
-  id?: unknown;
-  input?: unknown;
-  patch?: unknown;
-  ifUnmodifiedSince?: unknown;
-}
+type WriteArguments = Partial<Record<"id" | "input" | "patch" | "ifUnmodifiedSince", unknown>>;
 
 /** Input of the procedure. */
 export function inputOf(

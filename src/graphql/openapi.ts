@@ -64,10 +64,7 @@ const ruru: Part = {
   tags: ["graphql"],
   summary: "A GraphQL editor",
   security: nobody,
-  responses: {
-    200: answers("The page.", { "text/html": { schema: text() } }),
-    ...refusals,
-  },
+  responses: { 200: answers("The page.", { "text/html": { schema: text() } }), ...refusals },
 };
 
 export const graphqlPaths = (settings: EffectiveConfig["graphql"]): Record<string, Part> =>

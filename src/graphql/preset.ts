@@ -50,12 +50,7 @@ export function preset(exposed: Exposed, pool: pg.Pool): GraphileConfig.Preset {
     plugins: [tablesPlugin(exposed), writesPlugin(exposed), historyPlugin(exposed)],
     disablePlugins: unused as never,
     pgServices: [
-      makePgService({
-        pool,
-        schemas,
-        pgSettingsForIntrospection: { role: "svc_authenticated" },
-        pubsub: false,
-      }),
+      makePgService({ pool, schemas, pgSettingsForIntrospection: { role: "svc_authenticated" }, pubsub: false }),
     ],
     // Planning blocks the process; a document that exceeds the limit is refused for a minute.
     grafast: { explain: false, timeouts: { planning: planningMs } },

@@ -77,11 +77,11 @@ const columnOf = (find: Find, codec: PgCodec, attributeName: string) => find(cod
 
 /** What tables and columns are called. */
 function names(find: Find, exposed: Exposed): Part<"inflection", "replace"> {
+  const attribute: Part<"inflection", "replace">["attribute"] = (previous, _options, details) =>
+    columnOf(find, details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName;
   return {
-    _attributeName: (previous, _options, details) =>
-      columnOf(find, details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
-    attribute: (previous, _options, details) =>
-      columnOf(find, details.codec, details.attributeName)?.field ?? previous?.(details) ?? details.attributeName,
+    _attributeName: attribute,
+    attribute,
     tableType(previous, _options, codec) {
       const table = find(codec);
       return table ? typeName(this, table) : (previous?.(codec) ?? "");
@@ -193,10 +193,7 @@ function fields(find: Find): Part<"schema", "hooks"> {
       if (!table) return field;
       const { extensions } = field;
       if (scope.isPgRowByUniqueConstraintField) {
-        return {
-          ...field,
-          extensions: { ...extensions, svcRoot: { table, operation: "get" } satisfies RootField },
-        };
+        return { ...field, extensions: { ...extensions, svcRoot: { table, operation: "get" } satisfies RootField } };
       }
       if (!scope.isPgFieldConnection) return field;
       const { plan } = field;
@@ -227,10 +224,7 @@ function fields(find: Find): Part<"schema", "hooks"> {
         ...(last && { last: { ...last, applyPlan: undefined } }),
         ...others,
         ...(orderBy && {
-          orderBy: {
-            ...orderBy,
-            ...(known.every(Boolean) && { defaultValue: known.map((value) => value?.value) }),
-          },
+          orderBy: { ...orderBy, ...(known.every(Boolean) && { defaultValue: known.map((value) => value?.value) }) },
         }),
       } as never;
     },

@@ -13,11 +13,6 @@ export interface AppliedFile {
   text: string;
 }
 
-interface MadeFunction {
-  definition: string;
-  body: string;
-}
-
 /** @param applied all files, by scope and path @throws MigrationError */
 export async function checkApplication(
   client: pg.Client,
@@ -38,7 +33,9 @@ export async function checkApplication(
  */
 async function checkFunctions(client: pg.Client, files: readonly AppliedFile[]): Promise<void> {
   if (files.length === 0) return;
-  const { rows } = await client.query<MadeFunction>("select definition, body from svc_private.functions_made_now()");
+  const { rows } = await client.query<{ definition: string; body: string }>(
+    "select definition, body from svc_private.functions_made_now()",
+  );
   await client.query("set local role svc_owner");
   await client.query("set local check_function_bodies = on");
   for (const { definition, body } of rows) {

@@ -162,11 +162,7 @@ const multipartSchema = (call: JsonSchema, files: Record<string, JsonSchema>): J
 
 const list = { type: "array", items: {} };
 
-const metaSchema = {
-  type: "array",
-  items: list,
-  description: "Which values are dates, bigints and the like.",
-};
+const metaSchema = { type: "array", items: list, description: "Which values are dates, bigints and the like." };
 
 function answerSchema(result: JsonSchema, isQuery: boolean): JsonSchema {
   const snapshot = { type: ["string", "null"], description: "Where `watch` asked for it: pg_snapshot as text." };

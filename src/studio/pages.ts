@@ -25,15 +25,10 @@ export const place = z
   .pipe(z.object({ at: z.iso.datetime({ offset: true }), id: z.string().nullable() }))
   .nullable();
 
-interface Timed {
-  id: string;
-  created_at: string;
-}
-
 /** @param ask calls a function of SQL with these as its last arguments, and gives its rows as JSON */
 export async function newestFirst(
   { at = null, id = null }: { at?: string | null; id?: string | null },
-  ask: (...last: [at: string | null, id: string | null, most: number]) => Promise<Timed[]>,
+  ask: (...last: [at: string | null, id: string | null, most: number]) => Promise<{ id: string; created_at: string }[]>,
 ) {
   return pageOf(await ask(at, id, most + 1), (last) => `${last.created_at} ${last.id}`);
 }

@@ -4,20 +4,16 @@ import { text } from "../options.ts";
 
 export const as = text('Id or e-mail address of a user, or "system", which sees all rows. (Default: not signed in)');
 
-export interface Identified {
-  url: string;
-  /** Setting values by name. */
-  settings: Record<string, string>;
-  /** For a person to read. */
-  who: string;
-}
-
-/** @param command its name, for pg_stat_activity @throws DefinitionError when there is no such user */
+/**
+ * @param command its name, for pg_stat_activity
+ * @returns the login, the values of settings by name, and the user for a person to read
+ * @throws DefinitionError when there is no such user
+ */
 export async function identify(
   urls: { request: string; system: string },
   as: string | undefined,
   command: string,
-): Promise<Identified> {
+): Promise<{ url: string; settings: Record<string, string>; who: string }> {
   if (as === "system") return { url: urls.system, settings: {}, who: "system" };
   if (as === undefined)
     return { url: urls.request, settings: { "svc.user_id": "", role: "svc_anonymous" }, who: "anonymous" };

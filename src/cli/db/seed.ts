@@ -15,10 +15,7 @@ import { refusePending } from "../pending.ts";
 import { readSecrets } from "../read-secrets.ts";
 
 export const command = defineCommand({
-  args: {
-    file: text("What to run. (Default: seed.ts in the backend's folder)"),
-    force: flag("Also in production."),
-  },
+  args: { file: text("What to run. (Default: seed.ts in the backend's folder)"), force: flag("Also in production.") },
   run: async (args) => {
     const config = await readConfig(args.cwd);
     if (config.production && !args.force) {

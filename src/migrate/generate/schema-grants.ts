@@ -19,10 +19,7 @@ export function tableGrants(declared: PgTable, table: Table): Record<string, Pri
   const named = (property: string) => described.filter((column) => column.property === property);
   const writable = described.filter((column) => !column.managed);
   const names = (columns: typeof described) => (columns.length > 0 ? columns : named("id")).map(({ name }) => name);
-  const columns = {
-    insert: described.map(({ name }) => name),
-    update: names([...writable, ...named("updatedAt")]),
-  };
+  const columns = { insert: described.map(({ name }) => name), update: names([...writable, ...named("updatedAt")]) };
 
   const grants: Record<string, Privileges> = {};
   for (const policy of Object.values(table.policies)) {

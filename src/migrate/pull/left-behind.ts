@@ -21,10 +21,7 @@ export interface LeftBehind {
 export async function readLeftBehind(client: pg.Client, schemas: readonly string[]): Promise<LeftBehind> {
   const policies = await client.query<PulledPolicy>(policiesText, [schemas]);
   const triggers = await client.query<{ it: string }>(triggersText, [schemas]);
-  return {
-    policies: policies.rows,
-    triggers: triggers.rows.map(({ it }) => it),
-  };
+  return { policies: policies.rows, triggers: triggers.rows.map(({ it }) => it) };
 }
 
 const policiesText = `
