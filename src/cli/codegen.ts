@@ -1,8 +1,7 @@
 /** `svc codegen`: generates files from the definitions. Needs no database. */
 import { loadApp } from "../app/load-app.ts";
 import { writeAuthSchema } from "../auth/auth-schema.ts";
-import { writeAiModule } from "../codegen/ai-module.ts";
-import { codegen } from "../codegen/codegen.ts";
+import { codegen, writeAiModule } from "../codegen/codegen.ts";
 import { readConfig } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { conclude, during } from "./output.ts";

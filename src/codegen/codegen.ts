@@ -19,6 +19,19 @@ import { dbModule, dbModuleOf } from "./db-module.ts";
 import { exportedProcedures } from "./exported.ts";
 import { writeChanged } from "./write-changed.ts";
 
+const aiModule = `// Written by svc codegen. Do not edit.
+import { createAi } from "@svc/core";
+
+/** Chat, embeddings, reranking, vision and speech, for the caller of the handler. Models and caps: svc.config.ts. */
+export const ai = createAi();
+`;
+
+/** Called before the application is loaded, which may import the file. @returns its path in the application, if it changed */
+export async function writeAiModule(config: EffectiveConfig): Promise<string[]> {
+  const file = join(config.rootDir, "generated", "ai.ts");
+  return (await writeChanged(file, aiModule)) ? [relative(config.cwd, file)] : [];
+}
+
 /** @returns the changes: "wrote FILE" or "removed FILE", relative to the application */
 export async function codegen(config: EffectiveConfig, app: LoadedApp): Promise<string[]> {
   const crudFolder = join(config.cwd, "sql", "crud");
