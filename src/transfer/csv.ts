@@ -63,14 +63,7 @@ export function csvCells(record: string): (string | null)[] | null {
 
 /** The value that a cell stands for; a cell of another form stays text, which the checks of the column refuse. */
 export function cellValue(column: ColumnDescription, text: string): unknown {
-  if (holdsJson(column)) {
-    requireShallowJson(text);
-    try {
-      return JSON.parse(text);
-    } catch {
-      return undefinedJson;
-    }
-  }
+  if (holdsJson(column)) return jsonIn(text);
   if (column.kind === "boolean") return booleans.get(text) ?? booleans.get(text.toLowerCase()) ?? text;
   if (column.kind !== "integer" && column.kind !== "number") return text;
   // Number() also reads 0x10.
@@ -79,5 +72,13 @@ export function cellValue(column: ColumnDescription, text: string): unknown {
 
 const booleans = new Map(Object.entries({ true: true, t: true, false: false, f: false }));
 
-/** No JSON value: the checks of every kind refuse it. */
-const undefinedJson = Symbol("not JSON");
+/** @returns for another text no JSON value: the checks of every kind refuse it */
+export function jsonIn(text: string): unknown {
+  requireShallowJson(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return notJson;
+  }
+}
+const notJson = Symbol("not JSON");

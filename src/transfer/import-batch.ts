@@ -11,13 +11,12 @@ import { visibleColumns, writableColumns } from "../crud/crud-definition.ts";
 import type { ImportArgs } from "../crud/crud-import.ts";
 import { crudValues } from "../crud/crud-input.ts";
 import { functionName } from "../crud/crud-text.ts";
-import { requireShallowJson } from "../http/body.ts";
 import { emptyInput, type Input, isPlain } from "../kit/input-checks.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { databaseError } from "../postgres/errors.ts";
 import { identityOfUser } from "../postgres/identity.ts";
-import { cellValue, csvCells } from "./csv.ts";
+import { cellValue, csvCells, jsonIn } from "./csv.ts";
 import { type FilePlace, readRecords } from "./records.ts";
 
 /** Of one step, in rows and in bytes of the file. */
@@ -166,7 +165,7 @@ const columnsOf = (crud: CrudDefinition, header: string[]) => {
 function rowOf(crud: CrudDefinition, text: string | null, columns: ColumnDescription[] | null): Input {
   if (text === null) throw new SvcError("BAD_REQUEST", "It is not UTF-8.");
   if (!columns) {
-    const row = parsed(text);
+    const row = jsonIn(text);
     if (!isPlain(row)) throw new SvcError("BAD_REQUEST", "It is not a JSON object.");
     const wrong = unknownName(crud, Object.keys(row));
     if (wrong !== undefined) throw new SvcError("BAD_REQUEST", `It ${wrong}`);
@@ -186,15 +185,6 @@ function rowOf(crud: CrudDefinition, text: string | null, columns: ColumnDescrip
     else if (!column.notNull) row[column.property] = null;
   }
   return row;
-}
-
-function parsed(text: string): unknown {
-  requireShallowJson(text);
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 interface Written {
