@@ -7,7 +7,7 @@ import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { auditedTable } from "../history/audited.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Input, own, rowLimit } from "../kit/input-checks.ts";
-import { exactly, type JsonSchema, objectOf } from "../kit/json-schema.ts";
+import { exactly, type JsonSchema, objectOf, someOf } from "../kit/json-schema.ts";
 import type { Issue } from "../kit/svc-error.ts";
 import { visibleColumns } from "./crud-definition.ts";
 import { calling, type Writing } from "./crud-text.ts";
@@ -76,11 +76,7 @@ export function historySchemas(crud: CrudDefinition, id: JsonSchema): [JsonSchem
     at: { type: "string", format: "date-time" },
     actor: { type: ["string", "null"], description: "The id of the user; null: the system or an administrator." },
     operation: { enum: ["insert", "update", "delete"] },
-    changed: {
-      type: "object",
-      properties: Object.fromEntries(visibleColumns(crud).map(({ property }) => [property, change])),
-      additionalProperties: false,
-    },
+    changed: someOf(Object.fromEntries(visibleColumns(crud).map(({ property }) => [property, change]))),
   });
   return pageSchemas(crud, id, entry);
 }

@@ -3,7 +3,7 @@
  * are named by reference, so that relations may lead in a circle.
  */
 import type { CrudDefinition, CrudRelation } from "../contract/crud.ts";
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { type JsonSchema, someOf } from "../kit/json-schema.ts";
 import type { Schemas } from "../kit/schemas.ts";
 import { visibleColumns } from "./crud-definition.ts";
 import { sortableColumns } from "./crud-resource.ts";
@@ -22,50 +22,42 @@ const shaped = ({ prefix }: CrudDefinition): JsonSchema => named(`${prefix}.Shap
 /** The arguments `select` and `include`, and the row that lists and gets give for them. */
 export function related(crud: CrudDefinition, schemas: Schemas): { args: Record<string, JsonSchema>; row: JsonSchema } {
   const shown = visibleColumns(crud);
-  schemas.add(`${crud.prefix}.Shaped`, {
-    type: "object",
-    description: "The selected properties, by default all, and the included rows.",
-    properties: {
-      ...Object.fromEntries(shown.map((column) => [column.property, rowSchema(column)])),
-      ...map(crud, ({ target, many }) => {
-        const row = shaped(target);
-        return many ? { type: "array", items: row } : orNull(row);
-      }),
-      ...counts(crud, () => ({ type: "integer", minimum: 0 }), "Numbers of related rows."),
-    },
-    additionalProperties: false,
-  });
+  const properties = {
+    ...Object.fromEntries(shown.map((column) => [column.property, rowSchema(column)])),
+    ...map(crud, ({ target, many }) => {
+      const row = shaped(target);
+      return many ? { type: "array", items: row } : orNull(row);
+    }),
+    ...counts(crud, () => ({ type: "integer", minimum: 0 }), "Numbers of related rows."),
+  };
+  const description = "The selected properties, by default all, and the included rows.";
+  schemas.add(`${crud.prefix}.Shaped`, someOf(properties, { description }));
   return { args: choices(crud, schemas), row: shaped(crud) };
 }
 
 function choices(crud: CrudDefinition, schemas: Schemas): Record<string, JsonSchema> {
   const select = selectOf(crud);
   if (crud.relations.size === 0) return { select };
-  const include = schemas.add(`${crud.prefix}.Include`, {
-    type: "object",
-    description: "Related rows, at most 3 levels below each other.",
-    properties: {
-      ...map(crud, (relation) => ({ anyOf: [{ type: "boolean" }, optionsOf(relation)] })),
-      ...counts(crud, ({ target }) => ({ anyOf: [{ type: "boolean" }, filtered(target)] }), "Relations to count."),
-    },
-    additionalProperties: false,
-  });
-  return { select, include };
+  const filtered = (target: CrudDefinition) => someOf({ filters: filtersOf(target) });
+  const properties = {
+    ...map(crud, (relation) => ({ anyOf: [{ type: "boolean" }, optionsOf(relation)] })),
+    ...counts(crud, ({ target }) => ({ anyOf: [{ type: "boolean" }, filtered(target)] }), "Relations to count."),
+  };
+  const description = "Related rows, at most 3 levels below each other.";
+  return { select, include: schemas.add(`${crud.prefix}.Include`, someOf(properties, { description })) };
 }
 
 /** The member `_count`, with the relations to many rows. */
-function counts(crud: CrudDefinition, describe: (relation: CrudRelation) => JsonSchema, description: string) {
+function counts(
+  crud: CrudDefinition,
+  describe: (relation: CrudRelation) => JsonSchema,
+  description: string,
+): Record<string, JsonSchema> {
   const countable = [...crud.relations].filter(([, { many }]) => many);
   if (countable.length === 0) return {};
   const properties = Object.fromEntries(countable.map(([name, relation]) => [name, describe(relation)]));
-  return { _count: { type: "object", description, properties, additionalProperties: false } };
+  return { _count: someOf(properties, { description }) };
 }
-
-const filtered = (crud: CrudDefinition): JsonSchema => ({
-  type: "object",
-  properties: { filters: filtersOf(crud) },
-  additionalProperties: false,
-});
 
 const selectOf = ({ visible }: CrudDefinition): JsonSchema => ({
   type: "array",
@@ -76,31 +68,22 @@ const selectOf = ({ visible }: CrudDefinition): JsonSchema => ({
 function optionsOf({ target, many }: CrudRelation): JsonSchema {
   const sorted = sortableColumns(target).map(({ property }) => property);
   const direction = { type: "string", enum: ["asc", "desc"] };
-  return {
-    type: "object",
-    properties: {
-      select: selectOf(target),
-      ...(target.relations.size > 0 && { include: named(`${target.prefix}.Include`) }),
-      ...(many && {
-        // In a component openapi-typescript makes a property with `default` required.
-        limit: {
-          type: "integer",
-          minimum: 1,
-          maximum: target.maxLimit,
-          description: `(Default: ${target.defaultLimit})`,
-        },
-        orderBy: {
-          type: "object",
-          properties: Object.fromEntries(sorted.map((property) => [property, direction])),
-          minProperties: 1,
-          maxProperties: 1,
-          additionalProperties: false,
-        },
-        filters: filtersOf(target),
-      }),
-    },
-    additionalProperties: false,
-  };
+  const one = { minProperties: 1, maxProperties: 1 };
+  return someOf({
+    select: selectOf(target),
+    ...(target.relations.size > 0 && { include: named(`${target.prefix}.Include`) }),
+    ...(many && {
+      // In a component openapi-typescript makes a property with `default` required.
+      limit: {
+        type: "integer",
+        minimum: 1,
+        maximum: target.maxLimit,
+        description: `(Default: ${target.defaultLimit})`,
+      },
+      orderBy: someOf(Object.fromEntries(sorted.map((property) => [property, direction])), one),
+      filters: filtersOf(target),
+    }),
+  });
 }
 
 /** Whether the resource has something to filter by. */

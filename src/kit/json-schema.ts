@@ -19,6 +19,14 @@ export const objectOf = (properties: Record<string, JsonSchema>, more: JsonSchem
 export const exactly = (properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema =>
   objectOf(properties, { additionalProperties: false, ...more });
 
+/** An object that has some of these members and no others. */
+export const someOf = (properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
+  type: "object",
+  properties,
+  additionalProperties: false,
+  ...more,
+});
+
 /** `input`: sent by a caller. `output`: returned to it, as JSON represents it. */
 export type Direction = "input" | "output";
 
