@@ -15,12 +15,12 @@ import { wireForms } from "./wire-kinds.ts";
 const synchronous = <T>() =>
   callable<T>().refine((run) => Object(run).constructor.name !== "AsyncFunction", must("a function that is not async"));
 
+const identity = must("a text, such as the table's name");
+
 const scopedSchema = z
   .strictObject({
     policy: oneOf(["authorized", "public"]),
-    resourceIdentity: z
-      .string(must("a text, such as the table's name"))
-      .min(1, must("a text, such as the table's name")),
+    resourceIdentity: z.string(identity).min(1, identity),
     scope: synchronous<ScopedRealtime["scope"]>(),
     scopeFromRow: synchronous<ScopedRealtime["scopeFromRow"]>(),
     authorize: callable<ScopedRealtime["authorize"]>().optional(),

@@ -142,13 +142,8 @@ function conditionsOf(reading: Reading, filters: unknown, depth: number): object
 
 function group(reading: Reading, key: string, members: unknown, depth: number): object | undefined {
   if (!Array.isArray(members) || members.length === 0) return undefined;
-  const groups: object[][] = [];
-  for (const member of members) {
-    const conditions = conditionsOf(reading, member, depth + 1);
-    if (!conditions || conditions.length === 0) return undefined;
-    groups.push(conditions);
-  }
-  return { [key]: groups };
+  const groups = members.map((member) => conditionsOf(reading, member, depth + 1));
+  return groups.every((conditions) => conditions?.length) ? { [key]: groups } : undefined;
 }
 
 function comparison(reading: Reading, property: string, condition: unknown): object | undefined {

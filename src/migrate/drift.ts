@@ -129,12 +129,8 @@ const accessTo = (facts: Map<string, Fact> = new Map()) =>
   );
 
 function byObject(facts: readonly Fact[]): Map<string, Map<string, Fact>> {
-  const objects = new Map<string, Map<string, Fact>>();
-  for (const fact of facts) {
-    const known = objects.get(fact.object) ?? new Map<string, Fact>();
-    objects.set(fact.object, known.set(keyOf(fact), fact));
-  }
-  return objects;
+  const objects = Map.groupBy(facts, ({ object }) => object);
+  return new Map([...objects].map(([object, of]) => [object, new Map(of.map((fact) => [keyOf(fact), fact]))]));
 }
 
 function difference(

@@ -90,20 +90,13 @@ function minus(
   those: Record<string, Privileges>,
   remains?: string[],
 ): Record<string, Privileges> {
-  const rest = (own: string[], other: string[] = [], left: string[] = own) =>
-    own.filter((name) => !other.includes(name) && left.includes(name));
+  const rest = (own: string[], other: string[]) =>
+    own.filter((name) => !other.includes(name) && (remains?.includes(name) ?? true));
   return Object.fromEntries(
     Object.entries(these).map(([role, own]) => {
-      const other = those[role];
-      return [
-        role,
-        {
-          select: own.select && !other?.select,
-          delete: own.delete && !other?.delete,
-          insert: rest(own.insert, other?.insert, remains),
-          update: rest(own.update, other?.update, remains),
-        },
-      ];
+      const other = those[role] ?? none;
+      const [insert, update] = [rest(own.insert, other.insert), rest(own.update, other.update)];
+      return [role, { select: own.select && !other.select, delete: own.delete && !other.delete, insert, update }];
     }),
   );
 }

@@ -102,13 +102,10 @@ function renameColumn(snapshot: Snapshot, from: string, to: string, key: string)
   for (const constraint of [...Object.values(table.uniqueConstraints), ...Object.values(table.compositePrimaryKeys)]) {
     constraint.columns = constraint.columns.map(renamed);
   }
-  for (const foreignKey of Object.values(table.foreignKeys))
-    foreignKey.columnsFrom = foreignKey.columnsFrom.map(renamed);
-  for (const other of Object.values(snapshot.tables)) {
-    for (const foreignKey of Object.values(other.foreignKeys)) {
-      const isTarget = foreignKey.tableTo === name && (foreignKey.schemaTo ?? "public") === schema;
-      if (isTarget) foreignKey.columnsTo = foreignKey.columnsTo.map(renamed);
-    }
+  for (const own of Object.values(table.foreignKeys)) own.columnsFrom = own.columnsFrom.map(renamed);
+  for (const other of Object.values(snapshot.tables).flatMap(({ foreignKeys }) => Object.values(foreignKeys))) {
+    const isTarget = other.tableTo === name && (other.schemaTo ?? "public") === schema;
+    if (isTarget) other.columnsTo = other.columnsTo.map(renamed);
   }
   for (const privileges of Object.values(snapshot.svc.grants[key] ?? {})) {
     privileges.insert = privileges.insert.map(renamed);

@@ -62,11 +62,8 @@ function twinOf(list: readonly { name: string }[]): string | undefined {
 
 /** The first name that stands in the list with two definitions. */
 function differing(list: readonly (readonly [name: string, definition: unknown])[]): string | undefined {
-  const known = new Map<string, string | undefined>();
-  for (const [name, definition] of list) {
-    const text = JSON.stringify(definition);
-    if (known.has(name) && known.get(name) !== text) return name;
-    known.set(name, text);
-  }
-  return undefined;
+  const named = Map.groupBy(list, ([name]) => name);
+  return [...named.keys()].find(
+    (name) => new Set(named.get(name)?.map(([, definition]) => JSON.stringify(definition))).size > 1,
+  );
 }
