@@ -60,10 +60,8 @@ export const command = defineCommand({
       isPrepared = result !== undefined;
       if (isEnding) return result?.end();
       if (types) endTypes ??= checkTypesBeside(config.cwd, environment); // only now the generated files are there
-      if (!result)
-        return say(
-          `Fix it and save. ${server.serves ? "The last good version keeps serving." : "Until then nothing is served."}`,
-        );
+      const until = server.serves ? "The last good version keeps serving." : "Until then nothing is served.";
+      if (!result) return say(`Fix it and save. ${until}`);
       if (waiting > 0) return result.end(); // files were saved meanwhile that this run has not prepared
       await server.replace(result.next());
       studio ??= await studioBesideDev(config, cluster, observations);
@@ -94,9 +92,8 @@ export const command = defineCommand({
     stopWatching();
     endBeside(beside);
     if (beside && ended === beside) {
-      const how = beside.signalCode
-        ? `was ended by ${beside.signalCode}`
-        : `has ended with exit code ${beside.exitCode}`;
+      const { signalCode, exitCode } = beside;
+      const how = signalCode ? `was ended by ${signalCode}` : `has ended with exit code ${exitCode}`;
       say(`\n"${companion}" ${how}, so svc dev ends too.`);
       if (beside.exitCode !== 0) process.exitCode = 1;
     }

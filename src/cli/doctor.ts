@@ -162,10 +162,8 @@ function adviseProduction(config: EffectiveConfig, report: Report): void {
   const { database, auth } = config;
   const advise = (condition: boolean, text: string) => condition && report.note("advice", text);
   advise(!auth.url, "AUTHLIB_URL is not set: tokens are issued for the port that is bound. Production needs it.");
-  advise(
-    auth.secrets.length === 0,
-    "AUTHLIB_SECRET is not set: a generated one in .svc/secret is used. Production needs it.",
-  );
+  const own = "AUTHLIB_SECRET is not set: a generated one in .svc/secret is used. Production needs it.";
+  advise(auth.secrets.length === 0, own);
   advise(
     config.production && config.webhooks.privateEndpoints,
     "webhooks.privateEndpoints is on: users' endpoints may lead to this network. Production needs it off.",

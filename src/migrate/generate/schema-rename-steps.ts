@@ -26,13 +26,9 @@ export interface FoundRename {
 }
 
 /** Renames in the snapshot, in place. @returns the statements */
-export function applyRename(snapshot: Snapshot, { kind, container, from, to }: FoundRename): string[] {
-  return steps[kind](snapshot, from, to, container);
-}
-
 type Step = (snapshot: Snapshot, from: string, to: string, container: string) => string[];
 
-const steps: Record<Kind, Step> = {
+export const renameSteps: Record<Kind, Step> = {
   table: renameTable,
   column: renameColumn,
   enum: renameEnum,

@@ -6,7 +6,7 @@
  */
 import { DefinitionError } from "../../kit/definition-error.ts";
 import { short } from "../../postgres/schema-names.ts";
-import { applyRename, type FoundRename, type Kind, type Rename } from "./schema-rename-steps.ts";
+import { type FoundRename, type Kind, type Rename, renameSteps } from "./schema-rename-steps.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** The author's options, as written: `from:to`, and names. */
@@ -39,8 +39,8 @@ export function resolveRenames(previous: Snapshot, after: Snapshot, answers: Ans
     const found = pending.flatMap((rename) => find(turnovers, rename) ?? []).at(0);
     if (!found) throw unknownRename(pending[0]?.text ?? "", turnovers);
 
-    statements.push(...applyRename(before, found));
-    const { kind, from, to } = found;
+    const { kind, container, from, to } = found;
+    statements.push(...renameSteps[kind](before, from, to, container));
     pending = pending.filter((rename) => rename !== found.rename);
     // A column's table may be given by its old name.
     if (kind === "table" || kind === "enum") {

@@ -104,15 +104,13 @@ export async function readCatalog(client: pg.Client, schemas: readonly string[])
   const qualified = new Map(defaults.rows.map((row) => [JSON.stringify(row.at), row.default]));
   // That of migrations, so that names mean the same in them.
   await client.query("set search_path = public, extensions");
-  const { rows } = await client.query<{ catalog: Catalog }>(text, [schemas]);
-  const [row] = rows;
-  if (!row) throw new Error("The statement for the catalog returns one row.");
-  for (const { schema, name, columns } of row.catalog.tables) {
+  const { catalog }: { catalog: Catalog } = (await client.query(text, [schemas])).rows[0];
+  for (const { schema, name, columns } of catalog.tables) {
     for (const column of columns) {
       column.qualifiedDefault = qualified.get(JSON.stringify([schema, name, column.name])) ?? column.default;
     }
   }
-  return { ...row.catalog, ...(await readLeftBehind(client, schemas)) };
+  return { ...catalog, ...(await readLeftBehind(client, schemas)) };
 }
 
 const defaultsText = `
