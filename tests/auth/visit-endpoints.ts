@@ -153,6 +153,24 @@ export const endpoints: Record<string, Record<string, string>> = {
     "POST /phone-number/reset-password": itsOwn,
   },
   siwe: { "POST /siwe/nonce": itsOwn, "POST /siwe/get-nonce": itsOwn, "POST /siwe/verify": itsOwn },
+  sso: {
+    "GET /sso/saml2/sp/metadata": reading,
+    "POST /sso/register": "refused",
+    "POST /sign-in/sso": itsOwn,
+    "GET /sso/callback/:providerId": itsOwn,
+    "GET /sso/callback": itsOwn,
+    "GET /sso/saml2/sp/acs/:providerId": itsOwn,
+    "POST /sso/saml2/sp/acs/:providerId": itsOwn,
+    "GET /sso/saml2/sp/slo/:providerId": less,
+    "POST /sso/saml2/sp/slo/:providerId": less,
+    "POST /sso/saml2/logout/:providerId": less,
+    "GET /sso/providers": reading,
+    "GET /sso/get-provider": reading,
+    "POST /sso/update-provider": "refused",
+    "POST /sso/delete-provider": less,
+    "POST /sso/request-domain-verification": "refused",
+    "POST /sso/verify-domain": "refused",
+  },
   "two-factor": {
     "POST /two-factor/get-totp-uri": "refused",
     "POST /two-factor/verify-totp": "refused",
@@ -166,7 +184,7 @@ export const endpoints: Record<string, Record<string, string>> = {
   username: { "POST /sign-in/username": itsOwn, "POST /is-username-available": reading },
 };
 
-/** The same of packages that are not installed here: as of 1.7.5. Renew them with the library, from their `endpoints`. Two of `sso` need its `domainVerification`. */
+/** The same of packages that are not installed here: as of 1.7.5. Renew them with the library, from their `endpoints`. */
 export const elsewhere: Record<string, Record<string, string>> = {
   "api-key": {
     "POST /api-key/create": "refused",
@@ -203,24 +221,6 @@ export const elsewhere: Record<string, Record<string, string>> = {
     "GET /oauth2/get-consents": reading,
     "POST /oauth2/update-consent": "refused",
     "POST /oauth2/delete-consent": less,
-  },
-  sso: {
-    "GET /sso/saml2/sp/metadata": reading,
-    "POST /sso/register": "refused",
-    "POST /sign-in/sso": itsOwn,
-    "GET /sso/callback/:providerId": itsOwn,
-    "GET /sso/callback": itsOwn,
-    "GET /sso/saml2/sp/acs/:providerId": itsOwn,
-    "POST /sso/saml2/sp/acs/:providerId": itsOwn,
-    "GET /sso/saml2/sp/slo/:providerId": less,
-    "POST /sso/saml2/sp/slo/:providerId": less,
-    "POST /sso/saml2/logout/:providerId": less,
-    "GET /sso/providers": reading,
-    "GET /sso/get-provider": reading,
-    "POST /sso/update-provider": "refused",
-    "POST /sso/delete-provider": less,
-    "POST /sso/request-domain-verification": "refused",
-    "POST /sso/verify-domain": "refused",
   },
   scim: {
     "DELETE /scim/v2/Groups/:groupId": client,
