@@ -46,6 +46,11 @@ describe("the service does not start", () => {
       { id: "sso", options: { trustEmailVerified: true } },
       /"sso" has trustEmailVerified: true/,
     ],
+    [
+      "with admin() whose columns have names of their own",
+      { id: "admin", options: { schema: { session: { fields: { impersonatedBy: "visitor" } } } } },
+      /"admin" has the option schema/,
+    ],
     ["with bearer(), which takes unsigned tokens", bearer(), /"bearer" is not needed/],
     [
       "with two plugins that want one column",

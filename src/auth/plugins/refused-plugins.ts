@@ -11,8 +11,9 @@ export function refusePlugins(plugins: readonly unknown[]): void {
     if (typeof id !== "string" || typeof plugin !== "object") throw noPlugin(at, plugin);
     const why = needless.get(id);
     if (why) throw new DefinitionError(`The better-auth plugin "${id}" ${why}.`, { hint: remedy });
-    const { disableJwtPlugin, trustEmailVerified } = Object(options) as Record<string, unknown>;
+    const { disableJwtPlugin, schema, trustEmailVerified } = Object(options) as Record<string, unknown>;
     if (id === "oauth-provider" && disableJwtPlugin !== true) throw withoutJwt();
+    if (id === "admin" && schema) throw renamedColumns();
     if (id === "sso" && trustEmailVerified) throw believingAll();
   }
 }
@@ -45,6 +46,12 @@ const nameOf = (entry: unknown) =>
 const withoutJwt = () =>
   new DefinitionError('The better-auth plugin "oauth-provider" would need jwt(), which svc does not load.', {
     hint: "Set disableJwtPlugin: true. ID tokens are then signed with the secret of the client (HS256).",
+  });
+
+/** SQL reads the columns by name: a visit, a ban and a role would not be seen. */
+const renamedColumns = () =>
+  new DefinitionError('The better-auth plugin "admin" has the option schema, which svc refuses.', {
+    hint: "svc reads bans and visits from columns with the plugin's own names, such as impersonated_by. Leave it out.",
   });
 
 const believingAll = () =>
