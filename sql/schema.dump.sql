@@ -320,6 +320,8 @@ constraint user_pkey: PRIMARY KEY (id)
 index user_email_beginning: auth."user" USING btree (email COLLATE "C")
 trigger advance_version: CREATE TRIGGER advance_version BEFORE UPDATE ON auth."user" FOR EACH ROW EXECUTE FUNCTION auth.advance_user_version()
 trigger copy_to_members: CREATE TRIGGER copy_to_members AFTER UPDATE OF name, email ON auth."user" FOR EACH ROW WHEN (((old.name IS DISTINCT FROM new.name) OR (old.email IS DISTINCT FROM new.email))) EXECUTE FUNCTION svc_private.copy_user()
+trigger end_visits: CREATE TRIGGER end_visits AFTER UPDATE ON auth."user" REFERENCING OLD TABLE AS old_users NEW TABLE AS new_users FOR EACH STATEMENT EXECUTE FUNCTION auth.end_visits()
+trigger end_visits_of_deleted: CREATE TRIGGER end_visits_of_deleted AFTER DELETE ON auth."user" REFERENCING OLD TABLE AS old_users FOR EACH STATEMENT EXECUTE FUNCTION auth.end_visits()
 trigger notify_change: CREATE TRIGGER notify_change AFTER UPDATE ON auth."user" FOR EACH ROW WHEN ((old.updated_at IS DISTINCT FROM new.updated_at)) EXECUTE FUNCTION auth.notify_user_change()
 policy all_auth: for all to svc_auth using true with check true
 grant delete, insert, select, update to svc_auth
@@ -1250,6 +1252,7 @@ column via: text
 column request: text
 column trace: text
 column changed: jsonb not null
+column impersonated_by: text
 constraint history_default_pkey: PRIMARY KEY (id, at)
 constraint history_entries_operation_check: CHECK ((operation = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text, 'truncate'::text])))
 index history_default_table_id_row_id_id_idx: svc_private.history_default USING btree (table_id, row_id, id)
@@ -1271,6 +1274,7 @@ column via: text
 column request: text
 column trace: text
 column changed: jsonb not null
+column impersonated_by: text
 constraint history_entries_operation_check: CHECK ((operation = ANY (ARRAY['insert'::text, 'update'::text, 'delete'::text, 'truncate'::text])))
 constraint history_entries_pkey: PRIMARY KEY (id, at)
 index history_entries_row: ONLY svc_private.history_entries USING btree (table_id, row_id, id)
@@ -1288,6 +1292,7 @@ comment column via: The program, from application_name.
 comment column request: The id of the request, or job: and the id of the job.
 comment column trace: The W3C traceparent of a traced call.
 comment column changed: By column [before, after], as JSON; null where the column is omitted or a value is larger than 16 KiB.
+comment column impersonated_by: The administrator who acted as the user; null: nobody did. Shown in `via`.
 
 -- table svc_private.history_tables: owner svc_owner
 column id: integer not null generated always as identity
@@ -2384,6 +2389,36 @@ $function$
 execute: svc_auth, svc_system
 comment: When this session of this user ends; no row if it has ended, or if the user's row has another version. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
+-- function auth.end_visits(): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.end_visits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  administrators text[];
+begin
+  if tg_op = 'DELETE' then
+    select array_agg(o.id) into administrators from old_users o;
+  else
+    select array_agg(o.id) into administrators
+      from old_users o join new_users n on n.id = o.id
+     where to_jsonb(o) -> 'role' is distinct from to_jsonb(n) -> 'role'
+        or to_jsonb(n) -> 'banned' is distinct from to_jsonb(o) -> 'banned' and to_jsonb(n) -> 'banned' = 'true';
+  end if;
+  if administrators is not null and exists (
+    select from pg_catalog.pg_attribute a
+     where a.attrelid = 'auth.session'::regclass and a.attname = 'impersonated_by' and not a.attisdropped
+  ) then
+    execute 'delete from auth.session where impersonated_by = any ($1)' using administrators;
+  end if;
+  return null;
+end
+$function$
+execute: svc_system
+comment: Trigger of auth."user": ends the visits of an administrator who is banned, deleted or gets another role. Definer: those who may change users need not reach sessions.
+
 -- function auth.find_api_keys(bytea[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_api_keys(hashes bytea[])
  RETURNS TABLE(hash bytea, key_id text, scopes text[], expires_at timestamp with time zone, user_id text, email text, name text, fields jsonb, is_due boolean)
@@ -2409,8 +2444,8 @@ CREATE OR REPLACE FUNCTION auth.find_session(session_token text)
 AS $function$
   select s.id, s.expires_at, u.id, pg_catalog.floor(extract(epoch from u.updated_at) * 1000)::bigint, u.email, u.name,
          pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
-         || case when pg_catalog.to_jsonb(s) ->> 'impersonated_by' is null then '{}'::jsonb
-                 else '{"session.impersonated_by": true}' end
+         || pg_catalog.jsonb_strip_nulls(
+              pg_catalog.jsonb_build_object('session.impersonated_by', pg_catalog.to_jsonb(s) ->> 'impersonated_by'))
     from auth.session s
     join auth."user" u on u.id = s.user_id
    where s.token = find_session.session_token and s.expires_at > pg_catalog.now()
@@ -10993,11 +11028,13 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-  select e.id, e.at, t.name, e.row_id, e.operation, e.actor, e.login, e.via, e.request, e.trace, e.changed
+  select e.id, e.at, t.name, e.row_id, e.operation, e.actor, e.login,
+         nullif(concat_ws(', ', e.via, 'visit of ' || e.impersonated_by), ''), e.request, e.trace, e.changed
     from svc_private.history_entries e
     join svc_private.history_tables t on t.id = e.table_id
    where (only_table is null or t.name = only_table) and (only_row is null or e.row_id = only_row)
-     and (only_actor is null or e.actor = only_actor) and (since is null or e.at >= since) and (before is null or e.id < before)
+     and (only_actor is null or only_actor in (e.actor, e.impersonated_by))
+     and (since is null or e.at >= since) and (before is null or e.id < before)
    order by e.id desc
    limit most;
 end
@@ -11516,9 +11553,12 @@ begin
     end if;
   end if;
 
-  insert into svc_private.history_entries (table_id, row_id, begins, operation, actor, via, request, trace, changed)
+  insert into svc_private.history_entries (table_id, row_id, begins, operation, actor, impersonated_by, via, request, trace, changed)
   values (target, row_id, tg_op = 'INSERT' or tg_op = 'UPDATE' and was is distinct from row_id,
-          lower(tg_op collate "C"), svc.current_user_id(), nullif(current_setting('application_name'), ''),
+          lower(tg_op collate "C"), svc.current_user_id(),
+          case split_part(current_setting('svc.user_id', true), E'\t', 2)
+            when 'visit' then split_part(current_setting('svc.user_id', true), E'\t', 3) end,
+          nullif(current_setting('application_name'), ''),
           nullif(current_setting('svc.request_id', true), ''), svc_private.current_trace(), changed);
   return null;
 end
@@ -14409,7 +14449,8 @@ AS $function$
 #variable_conflict use_column
 begin
   return query
-  select e.id, e.at, coalesce(c.oid::regclass::text, t.name), c.oid is not null, e.row_id, e.operation, e.actor, e.login, e.via, e.request,
+  select e.id, e.at, coalesce(c.oid::regclass::text, t.name), c.oid is not null, e.row_id, e.operation, e.actor, e.login,
+         nullif(concat_ws(', ', e.via, 'visit of ' || e.impersonated_by), ''), e.request,
          array(select jsonb_object_keys(e.changed))
     from svc_private.history_entries e
     join svc_private.history_tables t on t.id = e.table_id

@@ -12,8 +12,8 @@
 -- fields is the user's row without the columns of the library itself: the columns of the application's additional
 -- fields. This function need not know their names, so a column that is added later appears without a change here.
 --
--- Where an administrator acts as the user, fields has "session.impersonated_by", which is the name of no column. The column
--- impersonated_by exists only with better-auth's `admin` plugin, so it is read by name.
+-- Where an administrator acts as the user, fields has the administrator's id as "session.impersonated_by", which is the name of no
+-- column. The column impersonated_by exists only with better-auth's `admin` plugin, so it is read by name.
 
 create or replace function auth.find_session(session_token text)
 returns table (
@@ -25,8 +25,8 @@ rows 1
 as $$
   select s.id, s.expires_at, u.id, pg_catalog.floor(extract(epoch from u.updated_at) * 1000)::bigint, u.email, u.name,
          pg_catalog.to_jsonb(u) - array['id', 'email', 'name', 'email_verified', 'image', 'created_at', 'updated_at']
-         || case when pg_catalog.to_jsonb(s) ->> 'impersonated_by' is null then '{}'::jsonb
-                 else '{"session.impersonated_by": true}' end
+         || pg_catalog.jsonb_strip_nulls(
+              pg_catalog.jsonb_build_object('session.impersonated_by', pg_catalog.to_jsonb(s) ->> 'impersonated_by'))
     from auth.session s
     join auth."user" u on u.id = s.user_id
    where s.token = find_session.session_token and s.expires_at > pg_catalog.now()

@@ -59,9 +59,12 @@ begin
     end if;
   end if;
 
-  insert into svc_private.history_entries (table_id, row_id, begins, operation, actor, via, request, trace, changed)
+  insert into svc_private.history_entries (table_id, row_id, begins, operation, actor, impersonated_by, via, request, trace, changed)
   values (target, row_id, tg_op = 'INSERT' or tg_op = 'UPDATE' and was is distinct from row_id,
-          lower(tg_op collate "C"), svc.current_user_id(), nullif(current_setting('application_name'), ''),
+          lower(tg_op collate "C"), svc.current_user_id(),
+          case split_part(current_setting('svc.user_id', true), E'\t', 2)
+            when 'visit' then split_part(current_setting('svc.user_id', true), E'\t', 3) end,
+          nullif(current_setting('application_name'), ''),
           nullif(current_setting('svc.request_id', true), ''), svc_private.current_trace(), changed);
   return null;
 end

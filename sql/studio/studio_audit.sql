@@ -17,7 +17,8 @@ as $$
 #variable_conflict use_column
 begin
   return query
-  select e.id, e.at, coalesce(c.oid::regclass::text, t.name), c.oid is not null, e.row_id, e.operation, e.actor, e.login, e.via, e.request,
+  select e.id, e.at, coalesce(c.oid::regclass::text, t.name), c.oid is not null, e.row_id, e.operation, e.actor, e.login,
+         nullif(concat_ws(', ', e.via, 'visit of ' || e.impersonated_by), ''), e.request,
          array(select jsonb_object_keys(e.changed))
     from svc_private.history_entries e
     join svc_private.history_tables t on t.id = e.table_id

@@ -186,7 +186,7 @@ export function observer(
 
       logEnd(lines, exchange, {
         requestId,
-        ...(session && { userId: session.user.id, ...(session.visit && { visit: true }) }),
+        ...(session && { userId: session.user.id, ...(session.visit && { visit: session.visit }) }),
         ...(session?.key && { keyId: session.key.id }),
         method: request.method,
         operation,

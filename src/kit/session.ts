@@ -17,8 +17,8 @@ export interface Session {
   user: SessionUser;
   /** Set if a program calls with an API key of the user. A key has no session: it cannot sign out, or change the account. */
   key?: ApiKey;
-  /** Set if an administrator acts as the user: a visit, by `impersonateUser` of the plugin `admin`. */
-  visit?: true;
+  /** The id of the administrator who acts as the user: a visit, by `impersonateUser` of the plugin `admin`. */
+  visit?: string;
 }
 
 /** The API key of a call. */

@@ -8,8 +8,9 @@ export interface Identity {
   /** The user's id; "" when anonymous. */
   userId: string;
   /**
-   * The setting svc.user_id: the user's id, and behind tabs `visit`, or for an API key `key` and its scopes. SQL reads it by
-   * svc.current_user_id(), svc.current_actor() and svc.has_scope(). Whatever enters as a caller sets all of it or nothing.
+   * The setting svc.user_id: the user's id, and behind tabs `visit` and the administrator's id, or `key` and the scopes of an API key.
+   * SQL reads it by svc.current_user_id(), svc.current_actor() and svc.has_scope(). Whatever enters as a caller sets all of it or
+   * nothing.
    */
   setting: string;
   /** Whether a job acts for the user, with the user's rights: svc.current_actor() says so. (Default: false) */
@@ -31,7 +32,7 @@ export const systemIdentity: Identity = { userId: "", setting: "", role: "svc_sy
 export function identityOf({ session, holder, requestId, job = false }: Caller): Identity {
   const identity = identityOfUser(session?.user.id ?? null, holder, session?.key?.scopes);
   if (session?.visit) {
-    identity.setting += "\tvisit";
+    identity.setting += `\tvisit\t${session.visit}`;
     identity.isVisit = true;
   }
   return { ...identity, request: requestId, ...(job && { isJob: true }) };

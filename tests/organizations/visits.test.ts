@@ -31,15 +31,17 @@ const doors: Record<string, string> = {
 
 let one: Bot;
 let mate: string;
+let boss: string;
 /** The same visit by its session token and by a JWT of it. */
 const visits: Record<string, ReturnType<typeof asKey>> = {};
 beforeAll(async () => {
   one = await bot();
-  const [boss, other] = [await app.signUp("boss"), await app.signUp("mate")];
+  const [chief, other] = [await app.signUp("boss"), await app.signUp("mate")];
   const joins = "insert into svc.organization_members (org_id, user_id, role) values ($1, $2, 'member') returning id";
   mate = (await db.sql(joins, [one.orgId, other.id]))[0]?.id;
-  await db.sql(`update auth."user" set role = 'admin' where id = $1`, [boss.id]);
-  const asBoss = { ...boss, token: boss.sessionToken };
+  await db.sql(`update auth."user" set role = 'admin' where id = $1`, [chief.id]);
+  boss = chief.id;
+  const asBoss = { ...chief, token: chief.sessionToken };
   const { body } = await app.post("/api/auth/admin/impersonate-user", { userId: one.owner.id }, asBoss);
   visits["session token"] = asKey(body.sessionToken);
   visits.JWT = asKey((await app.post("/api/auth/token", {}, asKey(body.sessionToken))).body.token);
@@ -82,12 +84,12 @@ test.for(["session token", "JWT"])("who may come in is not changed by a visit, w
   );
 });
 
-test("the log says which calls of a user were a visit", async () => {
+test("the log says which calls of a user were a visit, and of whom", async () => {
   const lineOf = (id: string | null) =>
     app.logged.map((line) => JSON.parse(line)).find((line) => line.requestId === id);
   const idOf = async (user: User) => (await app.query(user, "who")).headers.get("x-request-id");
   const [visited, own] = [await idOf(visits.JWT as User), await idOf(one.owner)];
-  await expect.poll(() => lineOf(visited)).toMatchObject({ userId: one.owner.id, visit: true });
+  await expect.poll(() => lineOf(visited)).toMatchObject({ userId: one.owner.id, visit: boss });
   await expect.poll(() => lineOf(own)).toMatchObject({ userId: one.owner.id });
   expect(lineOf(own)).not.toHaveProperty("visit");
 });

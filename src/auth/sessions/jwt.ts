@@ -58,8 +58,8 @@ export class Jwts {
     const { kid, privateKey } = await this.#keys.signingKey();
     const { id, email, name, ...fields } = session.user;
     const now = Math.floor(Date.now() / 1000);
-    const visit = session.visit && { visit: true };
-    return new SignJWT({ sid: session.id, ver: session.version, email, name, fields, ...visit })
+    const { visit } = session;
+    return new SignJWT({ sid: session.id, ver: session.version, email, name, fields, ...(visit && { visit }) })
       .setProtectedHeader({ alg: algorithm, typ: "JWT", kid })
       .setIssuer(origin)
       .setAudience(origin)
@@ -128,6 +128,6 @@ export class Jwts {
     if (typeof email !== "string" || typeof name !== "string") return null;
     const additional = typeof fields === "object" && fields !== null ? (fields as Record<string, unknown>) : {};
     const user = sessionUser(this.#options.fields, { id: sub, email, name }, additional);
-    return Object.freeze({ id: sid, user, ...(visit === true && { visit }) });
+    return Object.freeze({ id: sid, user, ...(typeof visit === "string" && { visit }) });
   }
 }

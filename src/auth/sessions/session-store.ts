@@ -112,12 +112,13 @@ export class SessionStore {
   }
 
   #toSession(row: Row): LiveSession {
+    const visit = row.fields["session.impersonated_by"];
     return {
       id: row.session_id,
       expiresAt: row.expires_at,
       version: Number(row.version),
       user: userOf(this.#options.fields, row.user_id, row),
-      ...(row.fields["session.impersonated_by"] === true && { visit: true }),
+      ...(typeof visit === "string" && { visit }),
     };
   }
 

@@ -1,0 +1,63 @@
+// If this file fails, an administrator who is one no longer still acts as other users, for up to an hour.
+import { admin } from "better-auth/plugins";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { defineAuth } from "../../src/contract/auth.ts";
+import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
+import { database } from "../support/database.ts";
+import { migrateAuth } from "../support/plugin-tables.ts";
+
+const definition = defineAuth({
+  betterAuth: (defaults) => ({ ...defaults, rateLimit: { enabled: false }, plugins: [admin()] }),
+});
+const db = database();
+const plain = database();
+let server: AuthServer;
+let chief: string;
+let one: string;
+beforeAll(async () => {
+  await migrateAuth(db, definition);
+  server = await startAuthServer(db, { definition });
+  chief = (await person("chief", "admin")).bearer;
+  one = (await person("one", "user")).id;
+});
+afterAll(() => server.close());
+
+async function person(name: string, role: string) {
+  const { user, sessionToken } = (await server.signUp({ ...ann, email: `${name}@example.com` })).body;
+  await db.sql(`update auth."user" set role = $2 where id = $1`, [user.id, role]);
+  return { id: user.id as string, bearer: sessionToken as string };
+}
+
+const asChief = (path: string, body: object) => server.post(path, body, { bearer: chief });
+const bySql = (text: string) => (id: string) => db.sql(`${text} where id = $1`, [id]);
+
+test.for<[how: string, ends: boolean, act: (id: string) => Promise<unknown>]>([
+  ["the role is taken away at the endpoint", true, (userId) => asChief("/admin/set-role", { userId, role: "user" })],
+  [
+    "the row is changed at the endpoint",
+    true,
+    (userId) => asChief("/admin/update-user", { userId, data: { role: "user" } }),
+  ],
+  ["the account is banned at the endpoint", true, (userId) => asChief("/admin/ban-user", { userId })],
+  ["the account is removed at the endpoint", true, (userId) => asChief("/admin/remove-user", { userId })],
+  ["the role is taken away by SQL", true, bySql(`update auth."user" set role = null`)],
+  ["the account is banned by SQL", true, bySql(`update auth."user" set banned = true`)],
+  ["the account is deleted by SQL", true, bySql(`delete from auth."user"`)],
+  ["the account gets another name", false, bySql(`update auth."user" set name = 'Boss'`)],
+])("%s: the visit ends, %s", async ([how, ends, act]) => {
+  const boss = await person(how.replaceAll(" ", "-"), "admin");
+  const { sessionToken } = (await server.post("/admin/impersonate-user", { userId: one }, boss)).body;
+  const { token } = (await server.post("/token", {}, { bearer: sessionToken })).body;
+  const acting = () => Promise.all([sessionToken, token].map((bearer) => server.caller(bearer)));
+  const visit = expect.objectContaining({ visit: boss.id });
+  expect(await acting()).toEqual([visit, visit]);
+  await act(boss.id);
+  if (ends) await expect.poll(acting, { timeout: 10_000 }).toEqual([null, null]);
+  else expect(await acting()).toEqual([visit, visit]);
+});
+
+test("without the plugin users are changed and deleted", async () => {
+  await plain.sql(`insert into auth."user" (id, name, email) values ('a', 'A', 'a@example.com')`);
+  await plain.sql(`update auth."user" set name = 'B'`);
+  await plain.sql(`delete from auth."user"`);
+});
