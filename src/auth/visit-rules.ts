@@ -58,6 +58,13 @@ const opening: ReadonlySet<string | undefined> = new Set([
   "/one-time-token/verify",
 ]);
 
+/** After a sign-in here `anonymous` gives a guest's rows to the account, and deletes the guest. */
+const linking =
+  /^\/(sign-in|sign-up|callback|magic-link\/verify|email-otp\/verify-email|one-tap\/callback|passkey\/verify-authentication|verify-email)/;
+
+const refusal = () =>
+  new APIError("FORBIDDEN", { message: "An administrator who acts as a user cannot do this for the user." });
+
 export const visitRules: BetterAuthPlugin = {
   id: "svc-visits",
   hooks: {
@@ -68,9 +75,14 @@ export const visitRules: BetterAuthPlugin = {
           const found = await getSessionFromCtx(ctx);
           // A column of the `admin` plugin.
           if (!found?.session.impersonatedBy) return;
-          throw new APIError("FORBIDDEN", {
-            message: "An administrator who acts as a user cannot do this for the user.",
-          });
+          throw refusal();
+        }),
+      },
+      {
+        matcher: ({ path, context }) => context.hasPlugin("anonymous") && linking.test(path ?? ""),
+        handler: createAuthMiddleware(async (ctx) => {
+          const found = await getSessionFromCtx(ctx, { disableRefresh: true });
+          if (found?.session.impersonatedBy && (found.user as { isAnonymous?: boolean }).isAnonymous) throw refusal();
         }),
       },
       {
