@@ -14999,6 +14999,20 @@ $function$
 execute: svc_studio_read, svc_system
 comment: Users with this id, or with an e-mail address that begins so. Definer: svc_studio_read may not read the schema auth.
 
+-- function svc_private.studio_visits(text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.studio_visits(of_user text)
+ RETURNS TABLE(id text, administrator text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select s.id, to_jsonb(s) ->> 'impersonated_by'
+    from auth.session s
+   where s.user_id = of_user and s.expires_at > now() and to_jsonb(s) ->> 'impersonated_by' is not null
+$function$
+execute: svc_studio_read, svc_system
+comment: Live sessions of a user in which an administrator acts as the user. Definer: svc_studio_read may not read the schema auth.
+
 -- function svc_private.studio_webhooks(): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_webhooks()
  RETURNS json

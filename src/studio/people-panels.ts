@@ -22,6 +22,12 @@ const timed = (name: string) =>
 const findOrganizations = (ask: Tools["ask"], ...values: unknown[]) =>
   ask("select * from svc_private.studio_organizations($1, $2, $3, $4)", values);
 
+/** `visit` is the id of the administrator who acts as the user in this session. */
+const sessionsText = `
+  select s.*, v.administrator as visit
+    from svc_private.studio_sessions($1, 100) s left join svc_private.studio_visits($1) v on v.id = s.id
+   order by s.updated_at desc, s.id`;
+
 export const peoplePanels = {
   people: panel(z.strictObject({ search: text, after: z.string().max(400).nullable() }), async (given, { ask }) => {
     const { search, after } = given;
@@ -43,7 +49,7 @@ export const peoplePanels = {
     const found = await ask("select * from svc_private.studio_people($1, null, 50)", [id]);
     const person = found.find((one) => one.id === id);
     if (!person) throw new SvcError("NOT_FOUND", `There is no user ${id}.`);
-    return { person, sessions: await ask("select * from svc_private.studio_sessions($1, 100)", [id]) };
+    return { person, sessions: await ask(sessionsText, [id]) };
   }),
   apiKeys: timed("studio_api_keys"),
   memberships: panel(z.strictObject({ of: id, after: text.nullable() }), async ({ of, after }, { ask }) => {

@@ -1,12 +1,15 @@
-// If this file fails, an operator ends all sessions of an administrator, who goes on acting as other users.
+// If this file fails, an operator does not see which sessions of a user are those of an administrator, or ends all sessions of an
+// administrator, who goes on acting as other users.
 import { admin, deviceAuthorization } from "better-auth/plugins";
 import { beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
+import { studio } from "./test-studio.ts";
 
 const plain = database("platform");
 const db = database("platform");
+const [opened, openedPlain] = [studio(db), studio(plain)];
 const users = `insert into auth."user" (id, name, email) select n, n, n || '@example.com' from unnest($1::text[]) n`;
 beforeAll(async () => {
   const plugins = [admin(), deviceAuthorization()];
@@ -43,4 +46,17 @@ test("without these plugins the user's own end", async () => {
   await plain.sql(`${session}) ${values})`, ["boss's", "boss"]);
   expect(await ends("boss", null, plain)).toBe(1);
   expect(await ends("boss", null, plain)).toBe(0);
+});
+
+test("the list of a user's sessions says which are visits, and of whom", async () => {
+  await db.sql("delete from auth.session");
+  await db.sql(`${session}, impersonated_by) ${values}, null)`, ["own", "ann"]);
+  await db.sql(`${session}, impersonated_by) ${values}, $3)`, ["visit", "ann", "boss"]);
+  const { sessions } = await opened.ask("person", { id: "ann" });
+  expect(sessions.map(({ id, visit }: Record<string, unknown>) => [id, visit])).toEqual([
+    ["visit", "boss"],
+    ["own", null],
+  ]);
+  await plain.sql(`${session}) ${values})`, ["own", "ann"]);
+  expect((await openedPlain.ask("person", { id: "ann" })).sessions).toMatchObject([{ id: "own", visit: null }]);
 });

@@ -65,6 +65,7 @@ test("the reading login reaches the named operator functions, and no table", asy
       "svc_private.studio_tables",
       "svc_private.studio_usage",
       "svc_private.studio_users",
+      "svc_private.studio_visits",
       "svc_private.studio_webhooks",
     ],
     relations: [],

@@ -91,7 +91,7 @@ async function show(id: string, state: State): Promise<Child> {
   ]);
   const { email } = person;
   const rows = sessions.map((session) => [
-    session.user_agent ?? "–",
+    session.visit === null ? (session.user_agent ?? "–") : `A visit of the administrator ${session.visit}`,
     session.ip_address ?? "–",
     time(session.created_at),
     time(session.updated_at),
@@ -130,7 +130,7 @@ async function show(id: string, state: State): Promise<Child> {
     h("h2", {}, "Sessions"),
     rows.length > 0 ? table("Sessions", head, rows) : h("p", { class: "quiet" }, "Signed in nowhere."),
     mayAct &&
-      rows.length > 1 &&
+      rows.length > 0 &&
       actButton(
         "End all sessions",
         { act: "act_end_sessions", user: id, session: null },

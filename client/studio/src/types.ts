@@ -153,6 +153,8 @@ export interface Session {
   expires_at: string;
   ip_address: string | null;
   user_agent: string | null;
+  /** The administrator who acts as the user. */
+  visit: string | null;
 }
 
 export interface MigrationFile {
