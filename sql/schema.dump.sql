@@ -2402,10 +2402,9 @@ begin
   if tg_op = 'DELETE' then
     select array_agg(o.id) into administrators from old_users o;
   else
-    select array_agg(o.id) into administrators
-      from old_users o join new_users n on n.id = o.id
-     where to_jsonb(o) -> 'role' is distinct from to_jsonb(n) -> 'role'
-        or to_jsonb(n) -> 'banned' is distinct from to_jsonb(o) -> 'banned' and to_jsonb(n) -> 'banned' = 'true';
+    select array_agg(changed.id) into administrators
+      from (select o.id, to_jsonb(o) ->> 'role', to_jsonb(o) ->> 'banned' from old_users o
+            except select n.id, to_jsonb(n) ->> 'role', to_jsonb(n) ->> 'banned' from new_users n) changed;
   end if;
   if administrators is not null and exists (
     select from pg_catalog.pg_attribute a
