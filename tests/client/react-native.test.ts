@@ -2,8 +2,9 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
-import { expect, test } from "vitest";
-import { loadStorage } from "../../client/sdk/src/index.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { createAuthClient, createSvcClient, loadStorage } from "../../client/sdk/src/index.ts";
+import { createOutbox } from "../../client/tanstack-db/src/index.ts";
 import { database } from "../support/database.ts";
 import { service } from "../support/service.ts";
 
@@ -37,4 +38,18 @@ test("a storage that refuses a session keeps none, and not that of the user befo
   storage.setItem("svc.session", "mine");
   expect(storage.getItem("svc.session")).toBe("mine");
   await expect.poll(() => stored.size).toBe(0);
+});
+
+// `tasks.insert` threw an error with the number 171 in a built app, or "No secure random number generator available".
+test("an outbox says at once that random numbers are missing, and how to add them", () => {
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const client = createSvcClient({ api: {}, baseUrl: running.url, auth: createAuthClient(running.url) });
+  const storage = { read: async () => [], write: async () => {}, remove: async () => {} };
+  for (const crypto of [undefined, {}]) {
+    vi.stubGlobal("crypto", crypto);
+    expect(() => createOutbox(client, { storage })).toThrow(/crypto\.getRandomValues.*expo-crypto/);
+  }
+  // As react-native-get-random-values sets it.
+  vi.stubGlobal("crypto", { getRandomValues: (array: Uint8Array) => array });
+  createOutbox(client, { storage }).close();
 });

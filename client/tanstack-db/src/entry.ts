@@ -149,3 +149,12 @@ export function rebase(later: Entry, earlier: Entry, answer: unknown): boolean {
 const isKey = (value: unknown) => typeof value === "string" || typeof value === "number";
 /** A bigint travels as text. */
 const keyFrom = ({ rowKey }: Entry, given: unknown) => (typeof rowKey === "string" ? String(given) : Number(given));
+
+/** In a built app TanStack DB's own error is a number, and comes with the first change. */
+export function requireRandomNumbers(): void {
+  if (typeof globalThis.crypto?.getRandomValues === "function") return;
+  throw new TypeError(
+    "TanStack DB needs `crypto.getRandomValues`, which is missing here. In React Native, set `globalThis.crypto` " +
+      "before createOutbox: with expo-crypto, or by importing react-native-get-random-values.",
+  );
+}

@@ -6,7 +6,7 @@
 import { SvcError } from "@svc/client";
 import { onOtherUser } from "@svc/client/bindings";
 import type { Entry, Follower, NewEntry, PendingMutation, RefusedMutation } from "./entry.ts";
-import { hasUniqueKey, rebase, toEntry, toPending } from "./entry.ts";
+import { hasUniqueKey, rebase, requireRandomNumbers, toEntry, toPending } from "./entry.ts";
 import { type AnyClient, forgotten, isForgotten, maxDoubts, meaningOf, send } from "./send.ts";
 import { byId, Shelf } from "./shelf.ts";
 import { indexedDbStorage, type OutboxStorage } from "./storage.ts";
@@ -49,6 +49,7 @@ export class Outbox {
 
   constructor(client: AnyClient, { storage = indexedDbStorage(), onRefused }: OutboxOptions) {
     if (!client.auth) throw new TypeError("An outbox needs a client with `auth`: it keeps mutations for their user.");
+    requireRandomNumbers();
     this.client = client;
     this.#onRefused = onRefused;
     this.shelf = new Shelf(storage);
@@ -292,7 +293,7 @@ export class Outbox {
 /**
  * Makes the outbox of a client. All collections of the client share it, so that their mutations keep their order.
  *
- * @throws TypeError for a client without `auth`
+ * @throws TypeError for a client without `auth`, and where `crypto.getRandomValues` is missing
  * @example
  * const outbox = createOutbox(client, { onRefused: ({ operation, error }) => toast(`${operation}: ${error.message}`) });
  */
