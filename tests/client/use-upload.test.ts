@@ -20,7 +20,7 @@ const { File: NodeFile } = process.getBuiltinModule("node:buffer");
 const file = new NodeFile([new Uint8Array(2_000_000)], "long.bin") as unknown as File;
 
 /** A page with a file. `gate` is awaited before each part. */
-async function page(onDone?: (id: string) => unknown) {
+async function page(onDone?: (id: string, starts: number) => unknown) {
   const control = { gate: async () => {}, pieces: 0 };
   const fetch: typeof globalThis.fetch = async (input, init) => {
     if (init?.method === "PATCH") {
@@ -34,14 +34,19 @@ async function page(onDone?: (id: string) => unknown) {
   await auth.signUp(`${crypto.randomUUID()}@example.com`, "correct horse", "Ann");
   const client = createSvcClient({ api, baseUrl: svc.url, auth, fetch });
   function Page() {
-    const upload = useUpload(onDone && { onDone });
+    const [starts, setStarts] = useState(0);
+    const upload = useUpload(onDone && { onDone: (id) => onDone(id, starts) });
     const { status, progress, error, id } = upload;
     const [shown] = useState(file);
+    const start = () => {
+      setStarts(starts + 1);
+      upload.start(shown);
+    };
     return h(
       "div",
       null,
       h("p", { role: "status" }, [status, Math.floor(progress * 100), id ? "known" : "new", error?.message].join(" ")),
-      h("button", { type: "button", onClick: () => upload.start(shown) }, "start"),
+      h("button", { type: "button", onClick: start }, "start"),
       ...(["pause", "resume", "cancel"] as const).map((name) =>
         h("button", { key: name, type: "button", onClick: upload[name] }, name),
       ),
@@ -64,6 +69,15 @@ test("shows progress until the file is stored, and tells the page its id", async
   await waitFor(() => expect(status()).toBe("done 100 known "));
   expect(told).toEqual((await stored()).map(({ id }) => id));
   expect(version.split(".")[0]).toBe(task.file.projectName === "react-18" ? "18" : "19");
+});
+
+// It got the state before the click: a list noted the file for another row than the one whose file was chosen.
+test("tells the page its id with the state that was set beside `start`", async () => {
+  const told: number[] = [];
+  await page((_, starts) => told.push(starts));
+  press("start");
+  await waitFor(() => expect(status()).toBe("done 100 known "));
+  expect(told).toEqual([1]);
 });
 
 test("pauses, and goes on with what is missing", async () => {

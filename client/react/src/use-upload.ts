@@ -65,7 +65,7 @@ export function useUpload(options: UseUploadOptions = {}): UseUploadResult {
       };
       show({ ...(known === null && idle), status: "uploading", error: null });
       try {
-        const { visibility, onDone } = latest.current;
+        const { visibility } = latest.current;
         const sent = client.upload(file, {
           ...(visibility && { visibility }),
           ...(known !== null && { id: known }),
@@ -81,7 +81,8 @@ export function useUpload(options: UseUploadOptions = {}): UseUploadResult {
           if (error instanceof SvcError && error.code === "NOT_FOUND") mine.id = null;
           throw error;
         });
-        await onDone?.(id, file);
+        // The one of the last render: it knows state that was set beside `start`.
+        await latest.current.onDone?.(id, file);
         show({ status: "done", progress: 1 });
       } catch (error) {
         show({ status: "failed", error: error as Error });
