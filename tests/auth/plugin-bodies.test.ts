@@ -72,3 +72,16 @@ test("a form counts as a form, also if it could be read as JSON", async () => {
   for (const code of ["1", "right", "2", "3"]) statuses.push((await redeem(code)).status);
   expect(statuses).toEqual([400, 200, 400, 429]);
 });
+
+test("a type that only begins as JSON's is refused: the library would read it, and svc would not", async () => {
+  await db.sql("delete from auth.attempt");
+  await server.post("/phone-number/send-otp", { phoneNumber: "+4944" }, { headers: { origin } });
+  const body = JSON.stringify({ phoneNumber: "+4944", code: sent });
+  for (const type of ["application/jsonx", "application/json-seq", "application/vnd.x+jsonx", "application/json+x"]) {
+    expect(await post("/phone-number/verify", type, body), type).toMatchObject({ status: 415 });
+  }
+  expect(await post("/phone-number/send-otp", "application/jsonx", body)).toMatchObject({ status: 415 });
+  expect(await db.sql(`select count(*)::integer as count from auth.verification where identifier = '+4944'`)).toEqual([
+    { count: 1 },
+  ]);
+});

@@ -5,6 +5,7 @@
  */
 import type { Request as HttpRequest } from "express";
 import { mediaType } from "../../http/body.ts";
+import { isJson } from "../../kit/media-type.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { withoutSession } from "../library-cookies.ts";
 import { addressHeader } from "../library-types.ts";
@@ -32,7 +33,7 @@ const oneType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
 /**
  * @param further a cookie that the body stands for, or ""
  * @throws SvcError NOT_FOUND for a path that URL parsing changes; UNSUPPORTED_MEDIA_TYPE for a header that names no type of a
- *   body, or several
+ *   body, or several, or only begins as JSON's
  */
 export function innerRequest(
   parts: AuthParts,
@@ -48,8 +49,11 @@ export function innerRequest(
   if (url.origin !== own || url.pathname !== originalUrl.split("?", 1)[0]) throw new SvcError("NOT_FOUND");
 
   const type = mediaType(request);
-  // The library looks for the names of types anywhere in the header, so it might read another one than we do.
-  if (type !== "" && !oneType.test(type)) throw new SvcError("UNSUPPORTED_MEDIA_TYPE");
+  // The library looks for the names of types anywhere in the header, and takes "application/jsonx" for JSON. So it might read
+  // another one than we do.
+  if (type !== "" && (!oneType.test(type) || (/json/.test(type) && !isJson(type)))) {
+    throw new SvcError("UNSUPPORTED_MEDIA_TYPE");
+  }
   const headers = new Headers();
   for (const [name, value = ""] of Object.entries(request.headers)) {
     if (!withheld.test(name)) headers.set(name, [value].flat().join(", "));
