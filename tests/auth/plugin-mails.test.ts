@@ -1,6 +1,8 @@
 // If this file fails, a plugin lets strangers fill a user's mailbox, or send unwanted mail through the service.
+import { createAuthEndpoint } from "better-auth/api";
 import { emailOTP, magicLink, organization, phoneNumber, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -8,6 +10,20 @@ import { migrateAuth } from "../support/plugin-tables.ts";
 import { asked, enrolled } from "./second-factor.ts";
 
 const sent: string[] = [];
+/** Neither word of its path says that it sends. */
+const knocking = {
+  id: "knocking",
+  endpoints: {
+    knock: createAuthEndpoint(
+      "/otp/knock",
+      { method: "POST", body: z.object({ email: z.string() }) },
+      async ({ body, json }) => {
+        sent.push(body.email);
+        return json({});
+      },
+    ),
+  },
+};
 const definition = defineAuth({
   emailAndPassword: { sendResetPassword: ({ email }) => void sent.push(email) },
   betterAuth: (defaults) => ({
@@ -17,7 +33,8 @@ const definition = defineAuth({
       magicLink({ sendMagicLink: ({ email }) => void sent.push(email) }),
       emailOTP({ sendVerificationOTP: async ({ email }) => void sent.push(email) }),
       organization({ sendInvitationEmail: async ({ email }) => void sent.push(email) }),
-      phoneNumber({ sendOTP: ({ phoneNumber: number }) => void sent.push(number) }),
+      phoneNumber({ sendOTP: ({ phoneNumber: number }) => void sent.push(number), requireVerification: true }),
+      knocking,
       twoFactor({ otpOptions: { sendOTP: async ({ user }) => void sent.push(user.email) } }),
     ],
   }),
@@ -73,6 +90,27 @@ test("text messages count likewise: to a telephone, however its number is spelle
   expect(sent).toEqual(["+49 151", "+49-151", "+491", "+492"]);
 });
 
+test("no spelling of a telephone number makes it another telephone", async () => {
+  const text = async (number: string) =>
+    (await server.post("/phone-number/send-otp", { phoneNumber: number }, page)).status;
+  for (const [first, ...others] of [
+    ["+4915112345678", "004915112345678", "+49 (0)151 12345678", "+4915112345678;ext=9", "+4915112345678x1"],
+    ["+4930123456789", "+49３0123456789", "\u{1d7d2}930123456789", "030123456789", "+4930123456789,,12"],
+    ["+٤٩30123456780", "+4930123٤56780", "+4930123456۷80", "tel:+4930123456780", "+4930१23456780"],
+  ] as const) {
+    await db.sql("delete from auth.attempt");
+    expect([await text(first), await text(first)]).toEqual([200, 200]);
+    for (const other of others) expect(await text(other), other).toBe(429);
+  }
+});
+
+test("a request that names many telephones or addresses takes no limit from them", async () => {
+  const others = Array.from({ length: 9 }, (_, n) => ({ phoneNumber: `+49150000000${n}`, email: `${n}@example.com` }));
+  const body = { phoneNumber: "+4915112345678", others };
+  expect(await server.post("/phone-number/send-otp", body, page)).toMatchObject({ status: 400 });
+  expect(await db.sql("select count(*)::integer as count from auth.attempt")).toEqual([{ count: 0 }]);
+});
+
 test("a key that the endpoint does not read changes nothing: all of them are counted", async () => {
   const decoys = [{ code: "1" }, { token: "1" }, { password: "1" }];
   const text = async (n: number, number: string) =>
@@ -82,6 +120,21 @@ test("a key that the endpoint does not read changes nothing: all of them are cou
     (await server.post(`/sign-in/magic-link?otp=${n}`, { email: "dan@example.com", ...decoys[n % 3] }, page)).status;
   expect([await mail(0), await mail(1), await mail(2)]).toEqual([200, 200, 429]);
   expect(sent).toHaveLength(4);
+  await db.sql("delete from auth.attempt");
+  const knock = async (n: number) =>
+    (await server.post(`/otp/knock?code=${n}`, { email: "eve@example.com", ...decoys[n % 3] }, page)).status;
+  expect([await knock(0), await knock(1), await knock(2)]).toEqual([200, 200, 429]);
+});
+
+test("a sign-in that sends a code to a number before it compares the password counts as a text message", async () => {
+  const { user } = (await server.signUp({ ...ann, email: "kim@example.com" })).body;
+  await db.sql(`update auth."user" set phone_number = '+4915112345678' where id = $1`, [user.id]);
+  const attempt = async () =>
+    (await server.post("/sign-in/phone-number", { phoneNumber: "+4915112345678", password: "wrong" }, page)).status;
+  expect([await attempt(), await attempt(), await attempt()]).toEqual([401, 401, 429]);
+  expect(sent).toHaveLength(2);
+  await db.sql(`update auth."user" set phone_number_verified = true where id = $1`, [user.id]);
+  expect(await attempt()).toBe(401);
 });
 
 test("what a signed-in user sends counts for each recipient alone", async () => {

@@ -23,6 +23,8 @@ export interface Accounts {
   names: string[];
   /** Stored hashes of their passwords. */
   hashes: Set<string>;
+  /** Telephone numbers that their users have not verified. */
+  unverified: string[];
 }
 
 /** More names than any endpoint takes. Each costs a statement. */
@@ -45,17 +47,21 @@ export async function accountsOf(
     const field = fields.get(key);
     if (field && (typeof value === "string" || typeof value === "number")) add(field(String(value)));
   }
-  if (named.size > maxNames) {
-    throw new SvcError("BAD_REQUEST", `The request names more than ${maxNames} accounts.`);
-  }
+  requireFewNames(named.size);
 
-  const accounts: Accounts = { names: [], hashes: new Set() };
+  const accounts: Accounts = { names: [], hashes: new Set(), unverified: [] };
   for (const name of named.values()) {
     const user = await findUser(library, name);
     accounts.names.push(user?.email ?? unknownName(name));
+    if (user && name.field === "phoneNumber" && !user.phoneNumberVerified) accounts.unverified.push(name.value);
     for (const { password } of user?.account ?? []) if (password) accounts.hashes.add(password);
   }
   return accounts;
+}
+
+/** @throws SvcError BAD_REQUEST: one request would count against many */
+export function requireFewNames(count: number): void {
+  if (count > maxNames) throw new SvcError("BAD_REQUEST", `The request names more than ${maxNames} accounts.`);
 }
 
 interface Name {
@@ -88,6 +94,7 @@ function naming({ context }: Pick<Library, "context">): Map<string, (value: stri
 interface User {
   email: string;
   account?: { password?: string | null }[];
+  phoneNumberVerified?: boolean | null;
 }
 
 /** One statement, whether or not the user exists. */

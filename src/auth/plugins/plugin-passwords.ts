@@ -11,8 +11,9 @@ import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Guess } from "../passwords/attempts.ts";
 import { type AuthParts, about, isReading } from "../routes/endpoint.ts";
-import { accountsOf, type Given } from "./plugin-accounts.ts";
+import { accountsOf, type Given, requireFewNames } from "./plugin-accounts.ts";
 import type { Credential } from "./plugin-request.ts";
+import type { PluginEndpoint } from "./plugins.ts";
 
 /** Keys of passwords. */
 const password = /pass/i;
@@ -22,6 +23,7 @@ const secret =
   /pass|otp|code|token|secret|key|pin$|answer|signature|proof|assert|phrase|credential|hash|nonce|challenge|verif/i;
 
 /**
+ * @param endpoint of the plugin
  * @param inner the request as the plugin gets it
  * @param answer calls the plugin
  * @throws SvcError RATE_LIMITED and BAD_REQUEST without calling the plugin; UNAVAILABLE when too many passwords wait to be
@@ -29,6 +31,7 @@ const secret =
  */
 export async function countingGuesses(
   parts: AuthParts,
+  { path, body }: Pick<PluginEndpoint, "path" | "body">,
   request: HttpRequest,
   inner: Request,
   credential: Credential | null,
@@ -37,8 +40,10 @@ export async function countingGuesses(
   const given = await givenIn(request, inner);
   requireStorable(given);
   const guesses = given.filter(({ key }) => secret.test(key));
-  // A key that the endpoint does not read must not exempt a request whose path says that it sends.
-  if (guesses.length === 0 || sending.test(request.path)) await countMails(parts, request, inner, given, credential);
+  // A key that the endpoint does not read exempts no request. Some endpoints do not declare which keys they read.
+  const { shape } = Object(body) as { shape?: object };
+  const compares = guesses.some(({ key }) => !shape || Object.hasOwn(shape, key) || Object.hasOwn(request.params, key));
+  if (!compares || sending.test(path)) await countMails(parts, path, request, inner, given, credential);
   if (guesses.length === 0) return answer();
   const hashes = guesses.some(({ key }) => password.test(key));
   const hasCode = guesses.some(({ key }) => !password.test(key));
@@ -47,7 +52,7 @@ export async function countingGuesses(
     answered = await answer();
     if (!(await isRefusal(answered, hasCode))) return answered;
     // The plugin compares nothing for an unknown number: its time would tell who has an account.
-    const isUnknown = request.path === "/sign-in/phone-number" && guess && guess.compared === undefined;
+    const isUnknown = path === "/sign-in/phone-number" && guess && guess.compared === undefined;
     if (isUnknown) await parts.library.context.password.hash("a password of nobody");
     throw new SvcError("INVALID_CREDENTIALS");
   };
@@ -55,6 +60,8 @@ export async function countingGuesses(
   const from = about(request);
   try {
     const accounts = await accountsOf(parts, inner, given, credential);
+    const sends = path === "/sign-in/phone-number" && accounts.unverified.length > 0 && requiresVerification(parts);
+    if (sends) await parts.attempts.mail(accounts.unverified.map(telephoneOf), from);
     // A token that names no user is counted like the links in our mails.
     if (accounts.names.length === 0 && !hashes) return await attempts.redeem(from, () => check());
     const compare = hashes ? (guess: Guess) => passwords.hashQueue.run(() => check(guess)) : check;
@@ -65,7 +72,7 @@ export async function countingGuesses(
   }
 }
 
-/** Paths of endpoints that send a mail, whatever else the request has. Only requests for an address count. */
+/** Paths of endpoints that send a mail, also where they declare a secret. Only requests for an address count. */
 const sending = /send|magic|invit|forget|request/i;
 
 /** Paths of endpoints that send a mail, or compare what was in one. */
@@ -76,30 +83,45 @@ const mailing = /send|magic|invit|forget|request|otp|verif/i;
  * request; for a code of the second factor, the user who is asked for it. The mails of a signed-in user, such as
  * invitations, are not limited by network. Text messages are: each of them costs.
  *
- * @throws SvcError RATE_LIMITED
+ * @throws SvcError RATE_LIMITED; BAD_REQUEST for too many recipients
  */
 async function countMails(
   parts: AuthParts,
+  path: string,
   request: HttpRequest,
   inner: Request,
   given: readonly Given[],
   credential: Credential | null,
 ): Promise<void> {
-  if (isReading(request.method) || !mailing.test(request.path)) return;
+  if (isReading(request.method) || !mailing.test(path)) return;
   const named = given.flatMap(({ key, value }) => (typeof value === "string" ? recipient(key, value) : []));
-  const isSecondFactor = request.path === "/two-factor/send-otp";
+  const isSecondFactor = path === "/two-factor/send-otp";
   const recipients = isSecondFactor ? (await accountsOf(parts, inner, given, credential)).names : named;
+  requireFewNames(new Set(recipients).size);
   const isFree = credential?.live && !recipients.some((name) => name.startsWith(telephone));
   if (recipients.length > 0) await parts.attempts.mail(recipients, isFree ? null : about(request));
 }
 
-const telephone = "phoneNumber ";
-
-/** A number has many spellings, and they reach the same telephone. */
 function recipient(key: string, value: string): string[] {
   if (/email$/i.test(key)) return [value.trim().toLowerCase()];
-  return /phoneNumber$/i.test(key) ? [telephone + value.replace(/\D/g, "")] : [];
+  return /phoneNumber$/i.test(key) ? [telephoneOf(value)] : [];
 }
+
+const telephone = "phoneNumber ";
+
+/**
+ * A number has many spellings, and they reach the same telephone. So its last eight digits count, without an extension. Before
+ * them stand 00, +49 or (0). Spellings with digits of other scripts count together.
+ */
+function telephoneOf(number: string): string {
+  const [dialled = ""] = number.normalize("NFKC").split(/[\p{L};,#*]/u);
+  const isForeign = /(?!\d)\p{Nd}/u.test(dialled);
+  return telephone + (isForeign ? "" : dialled.replace(/\D/g, "").slice(-8));
+}
+
+/** Whether a sign-in by a number that is not verified sends a code to it, before the password is compared. */
+const requiresVerification = ({ library }: AuthParts): boolean =>
+  Object(library.context.getPlugin("phone-number")?.options).requireVerification === true;
 
 /** PostgreSQL cannot store NUL, and would store something else for half of a surrogate pair. */
 function requireStorable(given: readonly Given[]): void {

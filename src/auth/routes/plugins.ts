@@ -47,7 +47,8 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
     const inner = innerRequest(parts, request, credential, body, challenge);
     const began = Date.now();
     const ask = () => parts.library.handle(inner).catch(refuseValue);
-    const answer = readAnswer(parts, id, credential, await countingGuesses(parts, request, inner, credential, ask));
+    const counted = await countingGuesses(parts, endpoint, request, inner, credential, ask);
+    const answer = readAnswer(parts, id, credential, counted);
     // It may have changed the user, and the next call of this client may come before the notice.
     if (credential?.live && !isReading(request.method)) parts.verified.forget(credential.live.session.user.id);
     if (!isExempt(endpoint, body) && (await askForSecondFactor(parts, request, response, answer, began))) return;
