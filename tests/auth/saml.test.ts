@@ -55,7 +55,7 @@ const db = database();
 let server: AuthServer;
 beforeAll(async () => {
   await migrateAuth(db, definition);
-  server = await startAuthServer(db, { definition, frontendOrigins: [page, idp] });
+  server = await startAuthServer(db, { definition, frontendOrigins: [page] });
 });
 afterAll(() => server.close());
 
@@ -141,9 +141,9 @@ test("a user signs in, once, by a response to the request of this sign-in", asyn
   ]);
 });
 
-test("a page of another origin delivers nothing: the library knows no browser here", async () => {
+test("no page but the provider's delivers an answer, also none of ours: the library knows no browser here", async () => {
   const { relayState, id } = await begin();
-  for (const from of ["https://evil.example", "null"]) {
+  for (const from of ["https://evil.example", "null", page, origin]) {
     expect(await deliver(response(id), relayState, from), from).toEqual({ status: 403, to: null, isIn: false });
   }
 });
@@ -179,4 +179,21 @@ test("a provider does not sign in as a user that there is", async () => {
   const { relayState, id } = await begin();
   const answer = await deliver(response(id, { email: "ceo@acme.example" }), relayState);
   expect(answer).toMatchObject({ isIn: false, to: expect.stringContaining("error=account_not_linked") });
+});
+
+test("a provider that a user has registered is known by its own page, too", async () => {
+  const { body } = await server.signUp({ email: "lee@example.com", password: "correct horse", name: "Lee" });
+  const samlConfig = JSON.stringify({ entryPoint: "https://idp.other.example/sso" });
+  await db.sql(
+    `insert into auth.sso_provider (id, issuer, provider_id, domain, user_id, saml_config) values ('1', 'x', 'other', 'other.example', $1, $2)`,
+    [body.user.id, samlConfig],
+  );
+  const deliver = async (id: string, from: string) => {
+    const form = new URLSearchParams({ SAMLResponse: "x" });
+    const url = `${server.url}/api/auth/sso/saml2/sp/acs/${id}`;
+    return (await fetch(url, { method: "POST", redirect: "manual", headers: { origin: from }, body: form })).status;
+  };
+  expect(await deliver("other", idp)).toBe(403);
+  expect(await deliver("other", "https://idp.other.example")).not.toBe(403);
+  for (const id of ["nobody", "%00", "acme"]) expect(await deliver(id, "https://idp.other.example"), id).toBe(403);
 });

@@ -16,6 +16,7 @@ import { countingGuesses } from "../plugins/plugin-passwords.ts";
 import { type Credential, innerRequest } from "../plugins/plugin-request.ts";
 import { askForSecondFactor, isExempt } from "../plugins/plugin-second-factor.ts";
 import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
+import { ofSaml, requireProvidersPage } from "../plugins/saml-pages.ts";
 import { credentialIn, requirePageOfOurs } from "../sessions/authenticate.ts";
 import { type AuthParts, about, isReading, readAuthBody, requirePasswords } from "./endpoint.ts";
 
@@ -38,7 +39,9 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
   const { id, path } = endpoint;
   return async (request, response) => {
     exchangeOf(response).operation = `/api/auth${path}`;
-    requireOurPage(parts, request);
+    const isForm = ofSaml.test(path) && request.headers.origin !== undefined && !isReading(request.method);
+    if (isForm) await requireProvidersPage(parts, request);
+    else requireOurPage(parts, request);
     if (ofPasswords.test(path)) requirePasswords(parts.credentials.enabled);
     const credential = await credentialOf(parts, request);
     const body = await readAuthBody(request);
