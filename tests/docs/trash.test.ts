@@ -177,6 +177,24 @@ test("the cron deletes what is 30 days in the trash, with its files, and nobody'
   expect((await files()).map(({ id }) => id)).toEqual([kept]);
 });
 
+test("a file belongs to one note, so the trash takes it from no other one", async () => {
+  const [kim, lou] = await Promise.all(["kim", "lou"].map(person));
+  const storageId = await stored(kim);
+  const { id } = await ok("mutation", kim, "notes.create", { slug: "one", title: "one", storageId });
+  const other = await ok("mutation", kim, "notes.create", { slug: "two", title: "two" });
+  for (const [name, args] of [
+    ["notes.create", { slug: "three", title: "three", storageId }],
+    ["notes.update", { id: other.id, storageId }],
+  ] as const) {
+    expect((await call("mutation", kim.token, name, args)).status, name).toBe(409);
+  }
+  await ok("mutation", kim, "notes.remove", { id });
+  expect((await call("mutation", kim.token, "notes.update", { id: other.id, storageId })).status).not.toBe(200);
+  // It does not tell others that the file is taken.
+  const foreign = await call("mutation", lou.token, "notes.create", { slug: "x", title: "x", storageId });
+  expect(foreign.status).toBe(403);
+});
+
 test("visitors do not see the trash of rows that everybody reads", async () => {
   const jan = await person("jan");
   const [kept, removed] = [
