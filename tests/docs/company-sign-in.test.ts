@@ -1,7 +1,8 @@
 // If this file fails, a company's provider as in docs/how-to/company-sign-in.md signs in as users of others, or its employees do not
 // get in.
 import { createHash } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type Script, startScriptedProvider } from "../support/scripted-provider.ts";
 import { documented } from "./documented.ts";
 
@@ -14,7 +15,7 @@ afterAll(() => {
   delete process.env.PAGES;
   return provider.close();
 });
-const { db, url, person, lint } = documented("docs/how-to/company-sign-in.md");
+const { db, folder, url, person, lint } = documented("docs/how-to/company-sign-in.md");
 beforeAll(() => db.sql("insert into svc.organizations (id, name) values ($1, 'Acme')", [orgId]));
 
 /** A browser as far as this needs one. */
@@ -182,4 +183,22 @@ test("a session from before is replaced, and nobody registers a provider", async
 
 test("the linter finds nothing", async () => {
   expect(await lint()).toEqual([]);
+});
+
+test("the page's client begins a sign-in, and leaves for the provider", async () => {
+  const { signIn } = await import(join(folder, "web/company.ts"));
+  const { fetch } = globalThis;
+  vi.stubGlobal("fetch", (target: string | URL, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers);
+    headers.set("origin", page); // as a browser does
+    return fetch(String(target).replace("http://localhost:4000", url()), { ...init, headers });
+  });
+  const location = { origin: page, href: "" };
+  vi.stubGlobal("location", location);
+  try {
+    await signIn("kim@acme.example");
+  } finally {
+    vi.unstubAllGlobals();
+  }
+  expect(location.href.startsWith(`${issuer}/authorize?`), location.href).toBe(true);
 });
