@@ -16,12 +16,9 @@ export const isDirect = (client: pg.ClientBase): boolean => direct.has(client);
 interface Wire {
   parse(statement: { name?: string | undefined }): void;
   close(statement: { type: "S"; name: string }): void;
+  /** For `packet.ts`, which writes messages itself. */
+  freesNames?: boolean;
 }
-
-const freeing = new WeakSet<object>();
-
-/** Whether a name must be freed on this connection of the driver before a statement gets it. */
-export const freesNames = (wire: object): boolean => freeing.has(wire);
 
 /**
  * Frees each name before a statement gets it. PgBouncer takes a name for given although PostgreSQL has refused to prepare
@@ -35,5 +32,5 @@ export function freeNamesFirst(client: pg.ClientBase): void {
     if (statement.name) connection.close({ type: "S", name: statement.name });
     parse.call(connection, statement);
   };
-  freeing.add(connection);
+  connection.freesNames = true;
 }

@@ -9,7 +9,6 @@
  */
 import { createHash } from "node:crypto";
 import pg from "pg";
-import { freesNames } from "./direct.ts";
 import { makeRoom } from "./kept-statements.ts";
 import { isRowTooLarge } from "./row-size.ts";
 
@@ -33,6 +32,8 @@ export function preparedName(name: string): string {
 interface Wire {
   stream: { write(bytes: Buffer): void; writable: boolean };
   parsedStatements: Record<string, string | undefined>;
+  /** Whether a name must be freed before a statement gets it: behind a pooler (`direct.ts`). */
+  freesNames?: boolean;
 }
 
 /** The last row of a statement; null without one. */
@@ -68,7 +69,7 @@ class Packet {
     const { stream, parsedStatements } = wire;
     if (stream.writable) {
       const isNew = ({ name }: Step) => parsedStatements[name] === undefined;
-      stream.write(packetBytes(this.#steps, isNew, freesNames(wire)));
+      stream.write(packetBytes(this.#steps, isNew, wire.freesNames === true));
     }
     this.#showStep();
     return null;
@@ -172,7 +173,7 @@ const codes = { close: 0x43, parse: 0x50, bind: 0x42, execute: 0x45, sync: 0x53 
  * https://www.postgresql.org/docs/current/protocol-message-formats.html
  *
  * @param isNew whether PostgreSQL must read the step's text first
- * @param frees whether its name must be freed before (`direct.ts`)
+ * @param frees whether its name must be freed before
  * @returns Parse, Bind and Execute of each step, and Sync
  */
 function packetBytes(steps: readonly Step[], isNew: (step: Step) => boolean, frees: boolean): Buffer {
