@@ -3,7 +3,6 @@ import { setImmediate as afterInput, setTimeout as sleep } from "node:timers/pro
 import { type RequestHandler, Router } from "express";
 import type pg from "pg";
 import { exchangeOf, sendJson } from "../http/exchange.ts";
-import { oneAtATime } from "../kit/one-at-a-time.ts";
 import type { Pools } from "../postgres/pools.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -63,30 +62,44 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
 const defaultPatience = 2_000;
 
 /**
- * Concurrent probes share one database query: probes are not rate limited, and many could exhaust the requests'
- * connections. While a query has no answer, as from a host that has vanished, no other one is sent.
+ * Concurrent probes share a pool's question: probes are not rate limited, and many could exhaust the requests' connections. While
+ * a question has no answer, as from a host that has vanished, the pool gets no other one.
  *
- * A pool whose connections are all taken says nothing about the database. If it counted as unreachable, a balancer would take the
- * busy process out, and the others would get its load.
+ * Connections that are all taken say nothing about the database. If they counted as unreachable, a balancer would take the busy
+ * process out, and the others would get its load. Behind a pooler they are taken there, where this process does not see it, but
+ * each login has its own.
  *
- * @param pools the first that has a connection left is asked
+ * @param pools the first that has a connection left is asked, and after a quarter of the time the others, too
  * @param patience in milliseconds. (Default: 2,000)
  */
 export function createPing(
   pools: readonly [pg.Pool, ...pg.Pool[]],
   patience = defaultPatience,
 ): () => Promise<boolean> {
-  let deadline = 0;
-  const ask = oneAtATime(() => {
-    deadline = performance.now() + patience;
-    return ping(pools.find(hasRoom) ?? pools[0]);
-  });
-  return () => {
-    const asking = ask();
-    const late = sleep(Math.max(0, deadline - performance.now()), undefined, { ref: false });
-    // A process that was busy for so long has not read an answer that is there already.
-    return Promise.race([asking, late.then(() => afterInput(false))]);
+  const unanswered = new Map<pg.Pool, Promise<boolean>>();
+  const ask = (pool: pg.Pool) => {
+    const known = unanswered.get(pool);
+    if (known) return known;
+    const asking = ping(pool).finally(() => unanswered.delete(pool));
+    unanswered.set(pool, asking);
+    return asking;
   };
+  return async () => {
+    const [first = pools[0], ...others] = pools.filter((pool) => unanswered.has(pool) || hasRoom(pool));
+    const answer = ask(first);
+    const early = await Promise.race([answer, pause(patience / 4)]);
+    if (early !== undefined) return early;
+    const isOne = Promise.any([answer, ...others.map(ask)].map(requireYes)).catch(() => false);
+    return (await Promise.race([isOne, pause((patience * 3) / 4)])) ?? false;
+  };
+}
+
+/** A process that was busy for so long has not read an answer that is there already: it does so first. */
+const pause = (ms: number) => sleep(ms, undefined, { ref: false }).then(() => afterInput(undefined));
+
+async function requireYes(answer: Promise<boolean>): Promise<true> {
+  if (await answer) return true;
+  throw new Error("unreachable");
 }
 
 const hasRoom = (pool: pg.Pool) => pool.idleCount > 0 || pool.totalCount < pool.options.max;

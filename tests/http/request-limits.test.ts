@@ -1,5 +1,6 @@
 // If this file fails, one caller can use up all capacity, or is refused without a time to wait.
 import { execFileSync } from "node:child_process";
+import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { addressOf, RequestLimits } from "../../src/http/request-limits.ts";
@@ -105,6 +106,18 @@ test("readiness says no while none of the pools has a connection for its questio
   expect(await isReachable()).toBe(false);
   request?.release();
   await expect.poll(isReachable).toBe(true);
+});
+
+test("readiness asks other logins where the connections of one are taken at a pooler, and that one only once", async () => {
+  let asked = 0;
+  const connect = () => {
+    asked++;
+    return new Promise(() => {});
+  };
+  const taken = { idleCount: 1, totalCount: 1, options: { max: 1 }, connect } as unknown as pg.Pool;
+  const isReachable = createPing([taken, db.pool("system", 1)], 8_000);
+  expect(await Promise.all([isReachable(), isReachable()])).toEqual([true, true]);
+  expect(asked).toBe(1);
 });
 
 test("readiness counts an answer that came while the process itself was busy", async () => {
