@@ -1,9 +1,9 @@
 -- The caller joins an organization by an invitation to the caller's verified address. Returns the organization; null where
 -- there is no such invitation, which is all that strangers learn.
 --
--- The invitation counts only while the member who sent it is not banned and may still offer its role: a demotion does not see an invitation that
--- is made at the same moment, and cannot cancel it (member_changed.sql). The organization is locked first, as its deletion
--- does: otherwise the two could wait for each other.
+-- The invitation counts only while the member who sent it is not banned and may still offer its role. A demotion does not see
+-- an invitation that is made at the same moment, and cannot cancel it (member_changed.sql). The organization is locked first,
+-- as its deletion does: otherwise the two could wait for each other.
 
 create or replace function svc.accept_invitation(invitation uuid)
 returns text

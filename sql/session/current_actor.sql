@@ -8,9 +8,9 @@
 --   system   the platform: crons, system jobs, unsafeDb, commands, psql
 --   null     a caller without an account
 --
--- A key or a visit is part of the setting of svc.current_user_id(). The setting svc.actor only tells a job from its user. PostgreSQL's own
--- setting `role` tells a caller without an account from the system; unlike current_user it is the same inside functions with
--- their owner's rights. Inlined, so no search_path.
+-- A key or a visit is part of the setting of svc.current_user_id(). The setting svc.actor only tells a job from its user.
+-- PostgreSQL's own setting `role` tells a caller without an account from the system; unlike current_user it is the same inside
+-- functions with their owner's rights. Inlined, so no search_path.
 
 create or replace function svc.current_actor()
 returns text

@@ -1,8 +1,12 @@
 -- The user of the current transaction, or null. Every owner policy calls this function.
 --
--- The setting svc.user_id is the whole identity: the user's id, and behind tabs `visit` and the id of the administrator who acts as
--- the user (svc.current_actor()), or for an API key `key` and its scopes (svc.has_scope()). One value, so that no statement can set or leave one without the others. It is
--- local to the transaction and is written by src/postgres/ before the role changes.
+-- The setting svc.user_id is the whole identity: the user's id, and behind tabs one of these:
+--
+--   visit and the id of the administrator who acts as the user (svc.current_actor())
+--   key and the scopes of the API key (svc.has_scope())
+--
+-- One value, so that no statement can set or leave one part without the others. It is local to the transaction, and
+-- src/postgres/ writes it before the role changes.
 --
 -- Wrap the call in a scalar sub-select, `(select svc.current_user_id())`: then it is evaluated once per statement and not
 -- per row. No `set search_path` here, because it would prevent inlining. All names inside are qualified instead.

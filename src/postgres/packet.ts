@@ -174,7 +174,7 @@ const codes = { close: 0x43, parse: 0x50, bind: 0x42, execute: 0x45, sync: 0x53 
  *
  * @param isNew whether PostgreSQL must read the step's text first
  * @param frees whether its name must be freed before
- * @returns Parse, Bind and Execute of each step, and Sync
+ * @returns Close and Parse where they are needed, Bind and Execute of each step, and Sync
  */
 function packetBytes(steps: readonly Step[], isNew: (step: Step) => boolean, frees: boolean): Buffer {
   const parsed = steps.map(isNew);
@@ -200,13 +200,13 @@ function packetBytes(steps: readonly Step[], isNew: (step: Step) => boolean, fre
   const end = (start: number) => bytes.writeInt32BE(at - start, start);
 
   for (const [index, step] of steps.entries()) {
-    if (parsed[index] && frees) {
-      const close = begin(codes.close);
-      bytes[at++] = 0x53; // a statement
-      text(step.name);
-      end(close);
-    }
     if (parsed[index]) {
+      if (frees) {
+        const close = begin(codes.close);
+        bytes[at++] = 0x53; // a statement
+        text(step.name);
+        end(close);
+      }
       const parse = begin(codes.parse);
       text(step.name);
       text(step.text);

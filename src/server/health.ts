@@ -94,7 +94,7 @@ export function createPing(
   };
 }
 
-/** A process that was busy for so long has not read an answer that is there already: it does so first. */
+/** Also reads what has arrived: a process that was busy for so long may have the answer already. */
 const pause = (ms: number) => sleep(ms, undefined, { ref: false }).then(() => afterInput(undefined));
 
 async function requireYes(answer: Promise<boolean>): Promise<true> {

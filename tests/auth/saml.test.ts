@@ -1,4 +1,4 @@
-// If this file fails, SAML by @better-auth/sso does not work as docs/how-to/better-auth-plugins.md says, or signs in whom it must not.
+// If this file fails, SAML by @better-auth/sso does not work as docs/how-to/better-auth-plugins.md says, or signs in strangers.
 import { execFileSync } from "node:child_process";
 import { createHash, sign } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -84,7 +84,7 @@ test.for(["session token", "JWT"])("who may come in is not changed by a visit, w
   );
 });
 
-test("the log says which calls of a user were a visit, and of whom", async () => {
+test("the log names the administrator of each call that was a visit", async () => {
   const lineOf = (id: string | null) =>
     app.logged.map((line) => JSON.parse(line)).find((line) => line.requestId === id);
   const idOf = async (user: User) => (await app.query(user, "who")).headers.get("x-request-id");

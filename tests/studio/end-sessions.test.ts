@@ -1,5 +1,5 @@
 // If this file fails, an operator does not see which sessions of a user are those of an administrator, or ends all sessions of an
-// administrator, who goes on acting as other users.
+// administrator, who still acts as other users.
 import { admin, deviceAuthorization } from "better-auth/plugins";
 import { beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
@@ -48,7 +48,7 @@ test("without these plugins the user's own end", async () => {
   expect(await ends("boss", null, plain)).toBe(0);
 });
 
-test("the list of a user's sessions says which are visits, and of whom", async () => {
+test("the list of a user's sessions names the administrators of visits", async () => {
   await db.sql("delete from auth.session");
   await db.sql(`${session}, impersonated_by) ${values}, null)`, ["own", "ann"]);
   await db.sql(`${session}, impersonated_by) ${values}, $3)`, ["visit", "ann", "boss"]);
