@@ -10650,7 +10650,7 @@ AS $function$
           where i.indrelid = relation and i.indisvalid and c.relname = svc_private.nearest_index(relation, a.attname))
   )
 $function$
-comment: Whether a table has all columns that a search needs.
+comment: Whether a table has the triggers, and its vector columns the indexes, that a search needs.
 
 -- function svc_private.keep_conversion(text,text,text,json): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 text, options text, result json)

@@ -1,6 +1,6 @@
--- Columns of the alias t as a select list, each once. Called by svc.find_rows(), svc.find_row() and
--- svc_hidden.related_rows() for the plain columns that their JSON is made of. Not t.*: a role may lack access to a
--- hidden column.
+-- Columns of the alias t as a select list, each once. Called by svc.find_rows(), svc.find_row(), svc.list_statement(),
+-- svc.get_statement() and svc_hidden.related_rows() for the plain columns that their JSON is made of. Not t.*: a role may lack
+-- access to a hidden column.
 
 create or replace function svc_hidden.columns_sql(names text[])
 returns text

@@ -1,5 +1,5 @@
 -- The description of a generated resource, by its prefix: what its list is made of, and what others include of it.
--- Called by svc_hidden.related_rows() and the filters that follow relations. The prefix comes from the description of
+-- Called by svc_hidden.related_rows(), svc_hidden.related_counts() and the filters that follow relations. The prefix comes from the description of
 -- another resource, never from a caller.
 
 create or replace function svc_hidden.crud_resource(prefix text)

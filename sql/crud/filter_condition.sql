@@ -1,4 +1,5 @@
--- One condition, `column: input`, as SQL, or null when it is to be ignored. Called by svc_hidden.filter_sql().
+-- One condition, `column: input`, as SQL, or null when it is to be ignored. Called by svc_hidden.filter_sql(),
+-- svc_hidden.ignored_filter() and svc_hidden.search_condition().
 --
 -- `col` is the column's description from the allow-list; `input` a value (rule 1: equality) or `{op, value}` (rule 2).
 -- docs/reference/filters.md lists the operators of each kind.

@@ -1,6 +1,6 @@
 -- The filters inside a condition on a relation, each with the columns that it may name: the condition itself where the
--- relation leads to one row, else its members `some`, `none` and `every`. Called by svc_hidden.filter_relation() and
--- svc_hidden.filter_patterns().
+-- relation leads to one row, else its members `some`, `none` and `every`. Called by svc_hidden.filter_relation(),
+-- svc_hidden.filter_patterns() and svc_hidden.ignored_filter().
 
 create or replace function svc_hidden.filter_members(
   relation jsonb, input jsonb, out quantifier text, out member jsonb, out columns jsonb

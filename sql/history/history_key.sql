@@ -1,4 +1,5 @@
--- The key of a row as entries have it: the value as text, or a JSON array of several. Called by svc_private.note_change().
+-- The key of a row as entries have it: the value as text, or a JSON array of several. Called by svc_private.note_change()
+-- and by the SQL that svc_private.history_target() returns.
 
 create or replace function svc_private.history_key("row" jsonb, keys text[])
 returns text

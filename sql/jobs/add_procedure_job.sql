@@ -1,5 +1,5 @@
--- Puts a call of an internal procedure into the queue. Called by svc.enqueue_job and svc_private.enqueue_system_job,
--- which name the user. This function checks nothing, so no other role may execute it.
+-- Puts a call of an internal procedure into the queue. Called by svc.enqueue_job, svc_private.enqueue_system_job and
+-- svc_private.add_change_job, which name the user. This function checks nothing, so no other role may execute it.
 --
 -- Ten attempts: the waits between them grow from 3 seconds to 2¼ hours, 3½ hours in all. A job that has used them up
 -- stays in the queue's table, visible, until someone retries or cancels it.

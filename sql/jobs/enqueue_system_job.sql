@@ -1,5 +1,6 @@
--- As svc.enqueue_job, for a job of the system. Called by ctx.scheduler in code that already runs as the system, and by
--- svc_private.claim_cron. SECURITY DEFINER for the queue's notification, which svc_system may not send itself.
+-- As svc.enqueue_job, for a job of the system. Called by ctx.scheduler in code that already runs as the system, by
+-- svc_private.claim_cron and by svc_private.act_run_cron. SECURITY DEFINER for the queue's notification, which svc_system may
+-- not send itself.
 
 create or replace function svc_private.enqueue_system_job(
   procedure text, args json, delay interval, due timestamptz, request_id text

@@ -1,4 +1,4 @@
--- The application's functions that the current transaction has made or replaced. src/migrate/check-functions.ts makes each
+-- The application's functions that the current transaction has made or replaced. src/migrate/check-application.ts makes each
 -- again with its body checked, because files of sql/ are applied without that check.
 --
 -- Generated functions are left out: `svc codegen` writes them from the schema. So are bodies that PostgreSQL has parsed

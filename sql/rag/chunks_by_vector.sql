@@ -1,5 +1,5 @@
--- The chunks with the vectors nearest to that of a claim. Called by svc_private.select_evidence(), which PostgreSQL expands
--- it into.
+-- The chunks with the vectors nearest to that of a claim or a question. Called by svc_private.select_evidence() and
+-- svc_private.select_passages(), into whose statements PostgreSQL expands it.
 --
 -- The vectors are compared one by one, 384 numbers in about 70 microseconds: meant for scopes, or documents, of some
 -- thousand chunks.

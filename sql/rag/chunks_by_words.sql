@@ -1,5 +1,5 @@
 -- Of the chunks that the words of a claim select, those with the highest weight of its words. Called by
--- svc_private.select_evidence(), which PostgreSQL expands it into.
+-- svc_private.select_evidence() and svc_private.select_passages(), into whose statements PostgreSQL expands it.
 
 create or replace function svc_private.chunks_by_words(
   queries tsquery[],

@@ -1,5 +1,5 @@
--- The sentences of a chunk, with the weight of a claim's words in each. Called by svc_private.select_evidence(), which
--- PostgreSQL expands it into.
+-- The sentences of a chunk, with the weight of a claim's words in each. Called by svc_private.select_evidence() and
+-- svc_private.select_passages(), into whose statements PostgreSQL expands it.
 
 create or replace function svc_private.cover_sentences(
   chunk text,

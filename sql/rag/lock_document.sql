@@ -1,4 +1,5 @@
--- Serializes callers that bring the same document at the same time. Called by svc.find_unchanged().
+-- Serializes callers that bring the same document at the same time. Called by svc.find_unchanged()
+-- and svc.find_newer_document().
 --
 -- SECURITY DEFINER, because advisory locks are closed to requests (sql/grants.sql). The caller's id is part of the key
 -- and is read here: SQL inside a request can block only the documents of that user.

@@ -1,5 +1,5 @@
 -- The words of each claim, with their weights and the positions of the chunks that hold them. Called by
--- svc_private.select_evidence(), which PostgreSQL expands it into.
+-- svc_private.select_evidence(), and by svc_private.select_passages() with a question. PostgreSQL expands it into their statements.
 --
 -- Words are weighted by their rarity (the idf of BM25). Rarity is counted among the chunks of the scope that the policies
 -- show: the weights must not reveal how often a word occurs in documents of others. Words that every fiftieth chunk

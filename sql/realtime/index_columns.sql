@@ -1,5 +1,5 @@
 -- The columns of an index that can be a table's replica identity; none where it is partial, over expressions or not valid.
--- Called by svc_private.publish_tables().
+-- Called by svc_private.publish_tables() and svc_private.drop_identity().
 
 create or replace function svc_private.index_columns(index oid)
 returns text[]

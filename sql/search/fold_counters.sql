@@ -1,6 +1,6 @@
 -- Merges the counter rows of some terms, and the totals of their groups, into one row each. Called by
--- svc_private.index_source() for about one term in thirty that it adds, so that no term has many rows for long, and by
--- svc_private.fold_search() for all of them, once a day.
+-- svc_private.index_source() for about one term in thirty that it adds, so that no term has many rows for long, by
+-- svc_private.fill_search() for the totals alone, and by svc_private.fold_search() for all of them, once a day.
 --
 -- Rows that another transaction is merging are skipped, and nobody waits. Above READ COMMITTED, a row that was deleted
 -- meanwhile would be an error: there nothing is merged.

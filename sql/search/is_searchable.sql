@@ -26,4 +26,4 @@ $$;
 revoke execute on function svc_private.is_searchable(regclass, integer) from svc_system;
 
 comment on function svc_private.is_searchable(regclass, integer) is
-  'Whether a table has all columns that a search needs.';
+  'Whether a table has the triggers, and its vector columns the indexes, that a search needs.';

@@ -1,4 +1,5 @@
--- Removes rows from the inverted index. Called by svc_private.index_rows() for rows that were deleted or changed.
+-- Removes rows from the inverted index. Called by svc_private.index_rows() for rows that were deleted or changed, and by
+-- svc_private.index_rows_together().
 -- Negative numbers cancel what they added to the counters: see svc_private.search_counters.
 
 create or replace function svc_private.remove_documents(target integer, row_ids text[])

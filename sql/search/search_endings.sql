@@ -1,5 +1,5 @@
 -- Completions of some words of a query, svc_private.search_begun(): terms of a group that begin with one of them. Called by
--- svc_private.find_matches().
+-- svc_private.find_matches() and svc_private.explain_match().
 --
 -- Terms are stems: "moori" begins no term where "mooring" is stored as "moor". The words themselves are left out, because
 -- they are already terms of the query.

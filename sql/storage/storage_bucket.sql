@@ -1,4 +1,5 @@
--- The bucket that a file counts for. Called by svc_private.count_stored_bytes() and svc_private.reserve_upload().
+-- The bucket that a file counts for. Called by svc_private.count_stored_bytes(), svc_private.recount_stored_bytes() and
+-- svc_private.reserve_upload().
 --
 -- No SET clause, so that PostgreSQL inlines it.
 

@@ -1,5 +1,5 @@
--- Deliveries to an endpoint, newest first. Called by svc_hidden.row_deliveries_as_authenticated(), which has asked the table whether
--- its caller sees the endpoint. Bodies are not among them: those of an endpoint that was another user's had rows of that user.
+-- Deliveries to an endpoint, newest first. Called by svc_hidden.row_deliveries_as_authenticated() and
+-- svc_hidden.retry_delivery_as_authenticated(), which have asked the table whether their caller sees the endpoint. Bodies are not among them: those of an endpoint that was another user's had rows of that user.
 --
 -- SECURITY DEFINER, because no role of a request may read deliveries. Only readers may execute it.
 

@@ -1,5 +1,5 @@
--- The triggers of webhooks with their declarations: the only place where the database keeps these. Called by
--- svc_private.install_webhooks() and svc_private.retry_deliveries(). A partition has copies of its table's triggers, which
+-- The triggers of webhooks with their declarations: the only place where the database keeps these. Called by functions of
+-- this folder, svc_private.studio_webhooks() and svc_private.silence_copy(). A partition has copies of its table's triggers, which
 -- are left out.
 
 create or replace function svc_private.list_webhooks()

@@ -1,6 +1,6 @@
 -- Ends a run of any user as cancelled. The next checkpoint of a worker that holds it is refused. Its current step is not
--- interrupted; the changes that the step made through wf.db are rolled back. Called by svc.cancel_workflow, and by
--- svc_private.act_cancel_workflow. Answers accepted, ended or unknown.
+-- interrupted; the changes that the step made through wf.db are rolled back. Called by svc.cancel_workflow,
+-- svc_private.act_cancel_workflow and svc_private.cancel_any_job. Answers accepted, ended or unknown.
 create or replace function svc_private.cancel_any_workflow(run_id uuid)
 returns text
 language plpgsql

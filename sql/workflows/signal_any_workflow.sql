@@ -1,5 +1,5 @@
 -- Sends an event to a run of any user. It ends the oldest wait for this event, or is stored for the next one. Called by
--- svc.signal_workflow, and by ctx.workflows in code that runs as the system.
+-- svc.signal_workflow, by svc_private.act_signal_workflow, and by ctx.workflows in code that runs as the system.
 --
 -- Answers accepted, ended (the run is over), full or unknown. A run is full when it holds 1,000 events that no wait has
 -- taken, or 16 MiB of events, each counted as at least 1 KiB. Without a limit a user could send events for ever, and
