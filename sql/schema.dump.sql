@@ -8846,7 +8846,8 @@ begin
     select p.oid::regprocedure::text as name
       from pg_catalog.pg_proc p
      where p.pronamespace = 'svc_crud'::regnamespace
-       and substring(obj_description(p.oid, 'pg_proc') from ' svc:([0-9a-f]{16})$') <> all (fingerprints)
+       and obj_description(p.oid, 'pg_proc') ~ ' svc:[0-9a-f]{16}$'  -- without it, null <> all ('{}') would be true
+       and right(obj_description(p.oid, 'pg_proc'), 16) <> all (fingerprints)
      order by 1
   loop
     execute format('drop function %s', found.name);

@@ -280,6 +280,10 @@ describe("migrate", () => {
     await writeFile(file, text);
     expect(await migrate(target)).toEqual(["application/sql/crud/notes.sql"]);
     expect(await functions()).toEqual([...all, "svc_crud.own_get(text)"].sort());
+
+    await rm(join(folder, "sql/crud"), { recursive: true });
+    await migrate(target);
+    expect(await functions()).toEqual(["svc_crud.own_get(text)"]);
   });
 
   test("every table of the owner has row-level security, also one that forgot it", async () => {
