@@ -2916,6 +2916,7 @@ declare
   row_count integer;
   row_ends_at timestamptz;
   moment constant timestamptz := clock_timestamp();
+  latest constant timestamptz := moment + interval '1 minute';
   counted jsonb := '[]';
 begin
   wait_seconds := 0;
@@ -2932,10 +2933,11 @@ begin
     insert into auth.attempt as a (kind, subject, count, began_at, ends_at, kept_until)
     values (entry.kind, entry.subject, 1, moment, moment + entry.span, moment + entry.span)
     on conflict (kind, subject) do update
-      set count = case when a.ends_at <= moment then 1 else a.count + 1 end,
-          began_at = case when a.ends_at <= moment then moment else a.began_at end,
-          ends_at = case when a.ends_at <= moment then excluded.ends_at else a.ends_at end,
-          kept_until = greatest(a.kept_until, case when a.ends_at <= moment then excluded.ends_at else a.ends_at end)
+      set count = case when a.ends_at <= moment or a.began_at > latest then 1 else a.count + 1 end,
+          began_at = case when a.ends_at <= moment or a.began_at > latest then moment else a.began_at end,
+          ends_at = case when a.ends_at <= moment or a.began_at > latest then excluded.ends_at else a.ends_at end,
+          kept_until = greatest(a.kept_until,
+            case when a.ends_at <= moment or a.began_at > latest then excluded.ends_at else a.ends_at end)
     returning a.count, a.ends_at into row_count, row_ends_at;
 
     if row_count > entry.most then

@@ -58,6 +58,18 @@ describe("an attempt", () => {
     expect((await take([account, address])).wait_seconds).toBeGreaterThan(1190);
   });
 
+  test("ends a window that begins later than the clock, once that was set back", async () => {
+    for (let n = 0; n < 2; n++) await take([account]);
+    await db.sql("update auth.attempt set began_at = began_at + interval '30 seconds'"); // others waited for the row
+    expect((await take([account])).wait_seconds).toBeGreaterThan(0);
+    await db.sql(
+      "update auth.attempt set began_at = began_at + interval '1 year', ends_at = ends_at + interval '1 year'",
+    );
+    for (let n = 0; n < 2; n++) expect((await take([account])).wait_seconds).toBe(0);
+    expect((await take([account])).wait_seconds).toBeGreaterThan(890);
+    expect((await take([account])).wait_seconds).toBeLessThan(901);
+  });
+
   test("that is refused does not make the window longer", async () => {
     for (let n = 0; n < 2; n++) await take([account]);
     const window = () => db.sql("select began_at, ends_at, count from auth.attempt");
