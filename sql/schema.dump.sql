@@ -2743,11 +2743,11 @@ AS $function$
 begin
   update auth.api_key k
      set last_used_at = now()
-   where k.id in (
+   where k.id = any (array(
      select d.id from auth.api_key d
       where d.id = key_id and coalesce(d.last_used_at < now() - interval '10 minutes', true)
         for no key update skip locked
-   );
+   ));
 end
 $function$
 execute: svc_auth, svc_system
@@ -12765,13 +12765,13 @@ begin
   with again as (
     update svc.webhook_deliveries d
        set state = 'pending', attempts = 0, due_at = now(), ended_at = null
-     where d.id in (
+     where d.id = any (array(
        select c.id from svc.webhook_deliveries c
         where c.state = 'dead' and (only_id is null or c.id = only_id) and (only_webhook is null or c.webhook = only_webhook)
           and c.webhook in (select w.name from svc_private.list_webhooks() w where not w.declared ? 'procedure')
         order by c.ended_at
         limit 10000
-          for update skip locked)
+          for update skip locked))
     returning d.source, d.endpoint
   ), waiting as (
     select l.source, l.endpoint
@@ -15146,9 +15146,9 @@ CREATE OR REPLACE FUNCTION svc_private.sweep_deliveries(age interval, most integ
 AS $function$
   with leases as (
     delete from svc_private.webhook_leases l
-     where (l.source, l.endpoint) in (
-       select e.source, e.endpoint from svc_private.webhook_leases e
-        where e.busy_until < now() - interval '1 day' for update skip locked)
+     where l.ctid = any (array(
+       select e.ctid from svc_private.webhook_leases e
+        where e.busy_until < now() - interval '1 day' for update skip locked))
   ), removed as (
     delete from svc.webhook_deliveries d
      where d.id = any (array(

@@ -10,11 +10,11 @@ as $$
 begin
   update auth.api_key k
      set last_used_at = now()
-   where k.id in (
+   where k.id = any (array(
      select d.id from auth.api_key d
       where d.id = key_id and coalesce(d.last_used_at < now() - interval '10 minutes', true)
         for no key update skip locked
-   );
+   ));
 end
 $$;
 

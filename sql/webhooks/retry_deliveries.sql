@@ -1,5 +1,5 @@
 -- Sends dead deliveries again, with all their attempts; those of webhooks that are still declared and have receivers. Called by
--- svc_private.act_retry_deliveries(). A delivery that comes back takes its place before later ones of its row that wait, and
+-- svc_private.act_retry_deliveries() and svc_hidden.retry_delivery_as_authenticated(). A delivery that comes back takes its place before later ones of its row that wait, and
 -- after those that have been sent. It does not wait for what the receiver has asked for by Retry-After.
 --
 -- A call takes at most 10,000, those that died first before others: `svc webhooks retry --dead` calls until fewer are left. All at once
@@ -21,13 +21,13 @@ begin
   with again as (
     update svc.webhook_deliveries d
        set state = 'pending', attempts = 0, due_at = now(), ended_at = null
-     where d.id in (
+     where d.id = any (array(
        select c.id from svc.webhook_deliveries c
         where c.state = 'dead' and (only_id is null or c.id = only_id) and (only_webhook is null or c.webhook = only_webhook)
           and c.webhook in (select w.name from svc_private.list_webhooks() w where not w.declared ? 'procedure')
         order by c.ended_at
         limit 10000
-          for update skip locked)
+          for update skip locked))
     returning d.source, d.endpoint
   ), waiting as (
     select l.source, l.endpoint

@@ -13,9 +13,9 @@ set search_path = ''
 as $$
   with leases as (
     delete from svc_private.webhook_leases l
-     where (l.source, l.endpoint) in (
-       select e.source, e.endpoint from svc_private.webhook_leases e
-        where e.busy_until < now() - interval '1 day' for update skip locked)
+     where l.ctid = any (array(
+       select e.ctid from svc_private.webhook_leases e
+        where e.busy_until < now() - interval '1 day' for update skip locked))
   ), removed as (
     delete from svc.webhook_deliveries d
      where d.id = any (array(

@@ -50,6 +50,18 @@ describe("every function of the platform", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("finds the rows that it locks once: IN may find them again for each row of the table", async () => {
+    const within = String.raw`(?:[^()]|\((?:[^()]|\([^()]*\))*\))*`;
+    const locking = new RegExp(String.raw`\bin\s*\(\s*select\b${within}\bfor\s+(?:no key )?update\b`);
+    const found: string[] = [];
+    for (const file of await files("sql", ".sql")) {
+      const name = basename(file, ".sql");
+      if (name !== "schema.dump" && locking.test((await readFile(file, "utf8")).replace(/--.*$/gm, "")))
+        found.push(name);
+    }
+    expect(found).toEqual(["claim_job"]); // of queues with names, which svc does not use
+  });
+
   test("has a comment, and PUBLIC may not execute it", async () => {
     const wrong = await db.sql(
       `select p.oid::regprocedure::text from pg_proc p
