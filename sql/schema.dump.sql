@@ -14617,10 +14617,13 @@ comment: Jobs that finished lately, newest first. Definer: svc_studio_read reads
 -- function svc_private.studio_jobs(text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_jobs(only_state text, most integer)
  RETURNS TABLE(id bigint, kind text, name text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, last_error text)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
+begin
+  return query
   select j.id, t.identifier, coalesce(j.payload ->> 'procedure', j.payload ->> 'name'),
          coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}'),
          j.attempts::integer, j.max_attempts::integer, j.run_at, left(j.last_error, 500)
@@ -14630,10 +14633,11 @@ AS $function$
            when 'running' then j.locked_by is not null
            when 'due' then j.is_available and j.run_at <= now()
            when 'scheduled' then j.is_available and j.run_at > now() and j.attempts = 0
-           when 'failing' then j.is_available and j.run_at > now() and j.attempts > 0
+           when 'failing' then j.is_available and j.locked_at is null and j.run_at > now() and j.attempts > 0
            when 'dead' then not j.is_available and j.locked_at is null and j.attempts > 0 end
    order by j.id desc
-   limit most
+   limit most;
+end
 $function$
 execute: svc_studio_read, svc_system
 comment: Jobs of one state, newest first, without their payloads. Definer: svc_studio_read has no rights on the queue's tables.

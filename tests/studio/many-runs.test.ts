@@ -1,4 +1,4 @@
-// If this file fails, Studio leaves out runs of workflows, or the step at which one failed.
+// If this file fails, Studio leaves out runs of workflows, or the step at which one failed, or reads a whole queue for a few jobs.
 import { expect, test } from "vitest";
 import { database } from "../support/database.ts";
 import { studio } from "./test-studio.ts";
@@ -24,4 +24,25 @@ test("shows the last steps of a run that has many: the one that failed is among 
     select '${run}', i::text, 'step', 'step ' || i, true from generate_series(1, 600) i`);
   const { steps } = await opened.ask("run", { id: run });
   expect([steps.length, steps[0].name, steps.at(-1).name]).toEqual([500, "step 101", "step 600"]);
+});
+
+test("finds the few jobs of a state among many others without reading these", async () => {
+  await db.sql("insert into graphile_worker._private_tasks (identifier) values ('many')");
+  await db.sql(`insert into graphile_worker._private_jobs (task_id, run_at, attempts, max_attempts, locked_at, locked_by)
+    select t.id, now() + interval '1 day', case when n < 3 then n else 0 end, 2, lock.at, case when lock.at is not null then 'worker' end
+      from graphile_worker._private_tasks t, generate_series(1, 3000) n
+     cross join lateral (select case when n = 3 then now() end as at) lock where t.identifier = 'many'`);
+  await db.sql("analyze graphile_worker._private_jobs");
+  const client = await db.connect("admin");
+  for (const state of ["failing", "dead", "running"]) {
+    await client.query("begin");
+    const { rows } = await client.query(
+      `select (select count(*)::int from svc_private.studio_jobs($1, 50)) as found,
+              (select seq_tup_read + coalesce(idx_tup_fetch, 0) < 100 from pg_stat_xact_all_tables
+                where relid = 'graphile_worker._private_jobs'::regclass) as few`,
+      [state],
+    );
+    expect([state, ...rows]).toEqual([state, { found: 1, few: true }]);
+    await client.query("rollback");
+  }
 });
