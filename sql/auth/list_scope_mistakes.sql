@@ -11,16 +11,6 @@ language sql
 stable
 set search_path = ''
 as $$
-  with policies as (
-    select format('%I.%I', n.nspname, c.relname) as name, p.polpermissive as permissive, p.polcmd as command, p.polroles,
-           coalesce(pg_catalog.pg_get_expr(p.polqual, p.polrelid), '') as reading,
-           pg_catalog.pg_get_expr(p.polwithcheck, p.polrelid) as writing
-      from pg_catalog.pg_policy p
-      join pg_catalog.pg_class c on c.oid = p.polrelid
-      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-     where c.relrowsecurity
-       and n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
-  )
   select distinct format('%I.%I', n.nspname, v.relname), null
     from pg_catalog.pg_class v
     join pg_catalog.pg_namespace n on n.oid = v.relnamespace
@@ -38,9 +28,15 @@ as $$
           and pg_catalog.pg_get_expr(p.polqual, p.polrelid) ~ '\mhas_scope\('
      )
   union all
-  select distinct p.name, found.scope[1]
-    from policies p, pg_catalog.regexp_matches(concat_ws(' ', p.reading, p.writing), 'has_scope\(''([^'']*)''', 'g') as found (scope)
-   where found.scope[1] <> all (declared || '{*}'::text[])
+  select distinct format('%I.%I', n.nspname, c.relname), found.scope[1]
+    from pg_catalog.pg_policy p
+    join pg_catalog.pg_class c on c.oid = p.polrelid and c.relrowsecurity
+    join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+   cross join lateral pg_catalog.regexp_matches(
+     concat_ws(' ', pg_catalog.pg_get_expr(p.polqual, c.oid), pg_catalog.pg_get_expr(p.polwithcheck, c.oid)),
+     'has_scope\(''([^'']*)''', 'g') as found (scope)
+   where n.nspname !~ '^(pg_.*|information_schema|auth|svc|svc_hidden|svc_private|svc_crud|extensions|graphile_worker)$'
+     and found.scope[1] <> all (declared || '{*}'::text[])
    order by 1, 2
 $$;
 
