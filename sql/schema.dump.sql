@@ -7114,8 +7114,7 @@ AS $function$
 declare
   change jsonb;
 begin
-  -- Only logins may execute set_config(). The viewer is a literal, and the text one statement.
-  execute format('set local svc.user_id = %L', coalesce(viewer, ''));
+  perform svc_private.act_for(viewer);
   for change in select * from jsonb_array_elements(changes) loop
     if viewer is null then
       perform svc_private.change_row_as_anonymous(change);
@@ -7123,7 +7122,7 @@ begin
       perform svc_private.change_row_as_authenticated(change);
     end if;
   end loop;
-  set local svc.user_id = '';
+  perform svc_private.act_for(null);
   perform svc_private.note_act(
     'act_change_rows',
     jsonb_build_object('as', viewer, 'changes', (
