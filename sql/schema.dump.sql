@@ -12550,25 +12550,38 @@ comment: Suspects: workers that hold jobs and whose lock is free. Takes the jobs
 -- function svc_private.reseal(regclass,name,text,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reseal(relation regclass, column_name name, old text, new text)
  RETURNS boolean
+ LANGUAGE sql
+ SET search_path TO ''
+AS $function$
+  select svc_private.reseal_values(relation, column_name, array[old], array[new]) > 0
+$function$
+execute: svc_system
+comment: Whether the value still existed and was replaced; for commands of earlier versions of svc.
+
+-- function svc_private.reseal_values(regclass,name,text[],text[]): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.reseal_values(relation regclass, column_name name, old text[], new text[])
+ RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
-  changed bigint;
+  changed integer;
 begin
   if not exists (select from svc_private.sealed_columns() s
-                  where s.relation = reseal.relation::text and s.column_name = reseal.column_name::text)
-     or concat(old, ' ', new) !~ '^\$ba\$\d+\$\S+ \$ba\$\d+\$\S+$' then
+                  where s.relation = reseal_values.relation::text and s.column_name = reseal_values.column_name::text)
+     or exists (select from unnest(reseal_values.old, reseal_values.new) as v (before, after)
+                 where concat(v.before, ' ', v.after) !~ '^\$ba\$\d+\$\S+ \$ba\$\d+\$\S+$') then
     raise exception '%.% has no such encrypted value', relation, column_name using errcode = '22023';
   end if;
-  execute format('update %2$s as t set %1$I = $2 where t.%1$I = $1', column_name, relation) using old, new;
+  execute format('update %2$s as t set %1$I = v.after from unnest($1, $2) as v (before, after) where t.%1$I = v.before',
+    column_name, relation) using reseal_values.old, reseal_values.new;
   get diagnostics changed = row_count;
-  return changed > 0;
+  return changed;
 end
 $function$
 execute: svc_system
-comment: Whether the value still existed and was replaced. Definer: svc_system may not write accounts.
+comment: Replaces those of the values that still exist, and returns in how many rows. Definer: svc_system may not write accounts.
 
 -- function svc_private.reserve_credits(text,text,text,numeric,numeric,numeric): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.reserve_credits(user_id text, operation text, model text, amount numeric, request_cap numeric, user_cap numeric)

@@ -58,11 +58,15 @@ describe("svc_system", () => {
        values ('a', 'ann', 'google', 'x', 'hash', '$ba$1$aa')`,
     );
     const system = await db.connect("system");
-    const reseal = (...values: string[]) => system.query("select svc_private.reseal($1, $2, $3, $4) as done", values);
-    expect((await reseal("auth.account", "access_token", "$ba$1$aa", "$ba$2$bb")).rows).toEqual([{ done: true }]);
+    const text = "select svc_private.reseal_values($1, $2, array[$3], array[$4]) as done";
+    const reseal = (...values: string[]) => system.query(text, values);
+    expect((await reseal("auth.account", "access_token", "$ba$1$aa", "$ba$2$bb")).rows).toEqual([{ done: 1 }]);
+    const earlier = "select svc_private.reseal('auth.account', 'access_token', '$ba$2$bb', '$ba$1$aa') as done";
+    expect((await system.query(earlier)).rows).toEqual([{ done: true }]);
+    expect((await system.query(earlier)).rows).toEqual([{ done: false }]);
     for (const values of [
       ["auth.account", "password", "hash", "$ba$2$bb"],
-      ["auth.account", "access_token", "$ba$2$bb", "mine"],
+      ["auth.account", "access_token", "$ba$1$aa", "mine"],
       ["auth.jwks", "private_key", "$ba$1$aa", "$ba$2$bb"],
       ["public.notes", "title", "$ba$1$aa", "$ba$2$bb"],
     ]) {
