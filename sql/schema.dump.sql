@@ -3077,7 +3077,7 @@ begin
   begin
     perform now() at time zone (args ->> 'timeZone');
   exception when invalid_parameter_value then
-    raise exception 'must be the name of a time zone; "%" is none', args ->> 'timeZone'
+    raise exception 'must be the name of a time zone, such as Europe/Berlin; "%" is not one', args ->> 'timeZone'
       using errcode = '22023', detail = 'svc:invalid=["timeZone"]';
   end;
 
@@ -8133,7 +8133,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_job(worker text, kinds integer[], s
  SET jit TO 'off'
 AS $function$
 declare
-  -- Above all that there are, or the queue's usual priority.
+  -- Before the most urgent one, or the queue's usual priority.
   urgency integer := case when since is null then -32769 else 0 end;
   start timestamptz := coalesce(since - interval '2 seconds', '-infinity');
   is_known boolean := since is not null;  -- where the search begins

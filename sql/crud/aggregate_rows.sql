@@ -29,7 +29,7 @@ begin
   begin
     perform now() at time zone (args ->> 'timeZone');
   exception when invalid_parameter_value then
-    raise exception 'must be the name of a time zone; "%" is none', args ->> 'timeZone'
+    raise exception 'must be the name of a time zone, such as Europe/Berlin; "%" is not one', args ->> 'timeZone'
       using errcode = '22023', detail = 'svc:invalid=["timeZone"]';
   end;
 

@@ -4,7 +4,7 @@
 -- A job whose worker has died does not count as running, even before another worker has returned it to the queue:
 -- otherwise a job that kills every worker could never be cancelled. The lock is svc_private.hold_worker's.
 --
--- The job of a workflow run cancels the run: without its job the run would sleep for ever. The run's row is locked first, as
+-- The job of a workflow run cancels the run: without its job the run would never continue. The run's row is locked first, as
 -- by every function in sql/workflows/.
 
 create or replace function svc_private.cancel_any_job(job_id bigint)

@@ -34,7 +34,7 @@ set plan_cache_mode = force_generic_plan  -- planning takes longer than the clai
 set jit = off  -- a disabled scan has a high estimated cost: compiling would take hundreds of milliseconds
 as $$
 declare
-  -- Above all that there are, or the queue's usual priority.
+  -- Before the most urgent one, or the queue's usual priority.
   urgency integer := case when since is null then -32769 else 0 end;
   start timestamptz := coalesce(since - interval '2 seconds', '-infinity');
   is_known boolean := since is not null;  -- where the search begins

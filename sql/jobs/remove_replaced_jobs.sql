@@ -1,7 +1,7 @@
 -- Removes jobs of workflow runs that a worker holds and that were replaced meanwhile: when a run is woken while a worker
 -- holds its job, that job loses its key, and the run gets another one (svc_private.add_job). Called before the jobs of a
--- worker return to the queue. Returned, such a job would be dead for ever, and an operator would be called for nothing; with
--- an attempt left, it would take the run from the worker that runs it.
+-- worker return to the queue. Without an attempt left such a job would stay there as a dead one, and an operator would look at it for
+-- nothing. With one it would take the run from the worker that runs it.
 
 create or replace function svc_private.remove_replaced_jobs(worker text, only_job bigint default null)
 returns bigint

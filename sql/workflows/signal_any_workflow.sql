@@ -2,7 +2,7 @@
 -- svc.signal_workflow, by svc_private.act_signal_workflow, and by ctx.workflows in code that runs as the system.
 --
 -- Answers accepted, ended (the run is over), full or unknown. A run is full when it holds 1,000 events that no wait has
--- taken, or 16 MiB of events, each counted as at least 1 KiB. Without a limit a user could send events for ever, and
+-- taken, or 16 MiB of events, each counted as at least 1 KiB. Without a limit a user could send any number of events, and
 -- svc.get_workflow() reads all of them.
 --
 -- A wait whose time is up ends before the event, however late its job runs, because settle_waits() comes first. Both hold

@@ -139,7 +139,10 @@ function names(known: Parts, value: unknown, option: string, issues: Issue[]): s
 function timeZone(value: unknown, issues: Issue[]): string {
   const zone = value ?? "UTC";
   if (typeof zone === "string" && /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(zone) && isTimeZone(zone)) return zone;
-  issues.push({ path: ["timeZone"], message: `must be the name of a time zone; ${JSON.stringify(zone)} is none` });
+  issues.push({
+    path: ["timeZone"],
+    message: `must be the name of a time zone, such as Europe/Berlin; ${JSON.stringify(zone)} is not one`,
+  });
   return "UTC";
 }
 

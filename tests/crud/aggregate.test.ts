@@ -265,7 +265,7 @@ describe("aggregate refuses", () => {
       "an unknown time zone",
       { timeZone: "Mars/Base" },
       ["timeZone"],
-      'must be the name of a time zone; "Mars/Base" is none',
+      'must be the name of a time zone, such as Europe/Berlin; "Mars/Base" is not one',
     ],
     ["an offset", { timeZone: "+03:00" }, ["timeZone"], expect.stringContaining("+03:00")],
     [
