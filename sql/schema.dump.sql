@@ -2542,6 +2542,8 @@ declare
   own auth.session;
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('auth.api_key ' || account, 0));
+  -- The user before the session, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" u where u.id = person for key share;
   select s.* into own
     from auth.session s
    where s.id = insert_api_key.session_id and s.user_id = person and s.expires_at > now()
@@ -8409,6 +8411,9 @@ declare
   its_model text;
   charged numeric;
 begin
+  -- The user before the transcription and the ledger, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" u
+    where u.id = (select t.user_id from svc.ai_transcriptions t where t.id = transcription_id) for key share;
   select t.model into its_model
     from svc.ai_transcriptions t where t.id = transcription_id and t.status = 'pending' for update;
   if its_model is null then
@@ -10668,6 +10673,8 @@ CREATE OR REPLACE FUNCTION svc_private.keep_conversion(owner_id text, sha256 tex
  SET search_path TO ''
 AS $function$
 begin
+  -- The user before the conversion and the ledger, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" u where u.id = keep_conversion.owner_id for key share;
   insert into svc_private.document_conversions as c (owner_id, sha256, options, result)
   values (keep_conversion.owner_id, keep_conversion.sha256, keep_conversion.options, keep_conversion.result)
   on conflict on constraint document_conversions_owner_id_sha256_options_key do update

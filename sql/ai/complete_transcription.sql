@@ -15,6 +15,9 @@ declare
   its_model text;
   charged numeric;
 begin
+  -- The user before the transcription and the ledger, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" u
+    where u.id = (select t.user_id from svc.ai_transcriptions t where t.id = transcription_id) for key share;
   select t.model into its_model
     from svc.ai_transcriptions t where t.id = transcription_id and t.status = 'pending' for update;
   if its_model is null then

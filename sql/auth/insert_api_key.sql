@@ -26,6 +26,8 @@ declare
   own auth.session;
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('auth.api_key ' || account, 0));
+  -- The user before the session, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" u where u.id = person for key share;
   select s.* into own
     from auth.session s
    where s.id = insert_api_key.session_id and s.user_id = person and s.expires_at > now()

@@ -12,6 +12,8 @@ volatile
 set search_path = ''
 as $$
 begin
+  -- The user before the conversion and the ledger, as the deletion of an account: otherwise the two could wait for each other.
+  perform from auth."user" u where u.id = keep_conversion.owner_id for key share;
   insert into svc_private.document_conversions as c (owner_id, sha256, options, result)
   values (keep_conversion.owner_id, keep_conversion.sha256, keep_conversion.options, keep_conversion.result)
   on conflict on constraint document_conversions_owner_id_sha256_options_key do update
