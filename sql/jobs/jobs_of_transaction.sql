@@ -1,7 +1,7 @@
 -- The jobs that this transaction has enqueued, for a dry run, which rolls them back (src/service/dry-run.ts).
 --
 -- A row that this transaction sees, and whose writer is in progress, is its own, or that of one of its savepoints. Rows
--- of older writers are left out first, so that the state of few transactions is looked up.
+-- of older writers are left out first, so that the state of few transactions is looked up. It reads the whole queue.
 --
 -- SECURITY DEFINER, because no request may read the queue's tables. Only the login may execute it.
 

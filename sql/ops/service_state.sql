@@ -1,8 +1,8 @@
 -- Metrics of workflows, webhooks, storage, AI spending, backups and replication, one number a row. Each process calls it at
 -- most every 15 seconds (src/server/metrics-database.ts), as svc_system. The queue has a separate function, sql/jobs/queue_state.sql.
 --
--- Each part reads an index or few rows, except for the sum of sizes: beyond a million files it is estimated from a
--- hundredth of the pages.
+-- Each part reads an index or few rows, except for two: the runs that have not ended are all read, and the sum of sizes, which
+-- beyond a million files is estimated from a hundredth of the pages.
 
 create or replace function svc_private.service_state()
 returns table (metric text, state text, value float8)
