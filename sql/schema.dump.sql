@@ -7953,6 +7953,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_deliveries(most integer, lease inte
  SET jit TO 'off'
 AS $function$
 declare
+  longest_wait constant interval := interval '1 day 1 minute';
   turn record;
   receiver record;
   lease_row svc_private.webhook_leases;
@@ -7989,7 +7990,7 @@ begin
           where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now()
           order by d.due_at limit 1) due
        where l.endpoint is null
-          or l.busy_until <= now()
+          or (l.busy_until <= now() or l.busy_until > now() + longest_wait)
              and l.places > (select count(*) from svc.webhook_deliveries d
                               where d.id = any (l.sending) and d.ended_at is null and d.due_at > now())
        order by l.busy_until nulls first
@@ -8002,7 +8003,7 @@ begin
     values (turn.source, turn.endpoint, clock_timestamp())
     on conflict on constraint webhook_leases_pkey do update
       set busy_until = excluded.busy_until
-      where l.busy_until <= clock_timestamp()
+      where l.busy_until <= clock_timestamp() or l.busy_until > clock_timestamp() + longest_wait
     returning l.* into lease_row;
     continue when not found;  -- its receiver has asked to wait
     moment := clock_timestamp();

@@ -17,6 +17,9 @@
 -- next one due. All that wait are changed by one statement, and after ten rows of which nothing can be sent the call looks no further: an
 -- endpoint that fails may have thousands of such rows, each of which would take a statement.
 --
+-- A receiver may ask to wait for a day (svc_private.end_delivery()). A wait that is longer is of a time before the clock was set back, and
+-- has ended.
+--
 -- An endpoint that has another owner now gets nothing of the owner before: such deliveries are dead, and so are those to an endpoint
 -- that was deleted. So are those of a webhook that a migration ends; the state is asked again when the delivery is locked.
 --
@@ -46,6 +49,7 @@ set enable_sort = off
 set jit = off
 as $$
 declare
+  longest_wait constant interval := interval '1 day 1 minute';
   turn record;
   receiver record;
   lease_row svc_private.webhook_leases;
@@ -82,7 +86,7 @@ begin
           where d.source = e.source and d.endpoint = e.endpoint and d.state = 'pending' and d.due_at <= now()
           order by d.due_at limit 1) due
        where l.endpoint is null
-          or l.busy_until <= now()
+          or (l.busy_until <= now() or l.busy_until > now() + longest_wait)
              and l.places > (select count(*) from svc.webhook_deliveries d
                               where d.id = any (l.sending) and d.ended_at is null and d.due_at > now())
        order by l.busy_until nulls first
@@ -95,7 +99,7 @@ begin
     values (turn.source, turn.endpoint, clock_timestamp())
     on conflict on constraint webhook_leases_pkey do update
       set busy_until = excluded.busy_until
-      where l.busy_until <= clock_timestamp()
+      where l.busy_until <= clock_timestamp() or l.busy_until > clock_timestamp() + longest_wait
     returning l.* into lease_row;
     continue when not found;  -- its receiver has asked to wait
     moment := clock_timestamp();

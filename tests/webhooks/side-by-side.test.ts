@@ -209,3 +209,13 @@ test("workers that run beside each other send each change once, rows in their or
   expect(overlapped).toBe(0);
   expect(most).toBeGreaterThan(1);
 });
+
+test("an endpoint whose wait is longer than a receiver may ask for gets its deliveries: the clock was set back", async () => {
+  await addEndpoint("ann", "/ann");
+  await addNote("ann", "1");
+  for (const one of await claim()) await end(one, 429, 86_400_000);
+  await addNote("ann", "2");
+  expect(await claim()).toEqual([]);
+  await db.sql("update svc_private.webhook_leases set busy_until = busy_until + interval '1 hour'");
+  expect(await claim()).toHaveLength(1);
+});
