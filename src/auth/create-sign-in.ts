@@ -76,7 +76,7 @@ export async function createSignIn(options: SignInOptions, means: Means): Promis
   const { pool, secrets, origins, definition, log } = options;
   const { fields, once, sessions, sessionTokens, verified } = means;
   const attempts = new Attempts({ pool, secret: secrets[0] ?? "", limits: options.limits, log });
-  const messages = new PluginMessages();
+  const messages = new PluginMessages(log);
   const library = await createLibrary({ pool, secrets, origins, definition, fields, attempts, messages, log });
   if (definition.betterAuth) await warnOfMissingColumns(pool, library, log);
   endUnprovenAccess(library);

@@ -16,9 +16,9 @@ import { isConnectionLoss } from "../postgres/errors.ts";
 import { type FixedOptions, libraryOptions } from "./library-options.ts";
 import { libraryPool } from "./library-pool.ts";
 import type { Library } from "./library-types.ts";
-import { reasonOf } from "./mail/mails.ts";
 import type { Attempts } from "./passwords/attempts.ts";
 import type { PluginMessages } from "./plugins/plugin-messages.ts";
+import { besideAnswers } from "./plugins/plugin-senders.ts";
 import type { AdditionalFields } from "./user-fields.ts";
 
 export interface LibraryOptions {
@@ -31,15 +31,21 @@ export interface LibraryOptions {
   fields: AdditionalFields;
   attempts: Pick<Attempts, "newUser">;
   /** Takes the messages of plugins. */
-  messages: Pick<PluginMessages, "add">;
+  messages: PluginMessages;
   log: Logger;
 }
 
 /** Builds the library's instance. It opens no connections of its own; it uses the given pool. */
 export async function createLibrary(options: LibraryOptions): Promise<Library> {
-  const { advanced, ...others } = libraryOptions(options.definition, options.fields, fixedOptions(options));
-  const backgroundTasks = { handler: options.messages.add };
-  const library = betterAuth<BetterAuthOptions>({ ...others, advanced: { backgroundTasks, ...advanced } });
+  const { messages } = options;
+  const {
+    advanced,
+    plugins: given,
+    ...others
+  } = libraryOptions(options.definition, options.fields, fixedOptions(options));
+  const plugins = await besideAnswers(given ?? [], messages);
+  const backgroundTasks = { handler: messages.add };
+  const library = betterAuth<BetterAuthOptions>({ ...others, plugins, advanced: { backgroundTasks, ...advanced } });
   const context = await library.$context;
   return {
     api: library.api,
@@ -50,7 +56,7 @@ export async function createLibrary(options: LibraryOptions): Promise<Library> {
 }
 
 /** Options that the `betterAuth` hook cannot change, and that a build without a database does not need. */
-function fixedOptions({ pool, secrets, origins, attempts, log }: LibraryOptions): FixedOptions {
+function fixedOptions({ pool, secrets, origins, attempts, messages, log }: LibraryOptions): FixedOptions {
   return {
     // Every statement names the schema: a search_path is not set on a shared login and does not survive PgBouncer. With
     // `transaction`, a user and its account are created together or not at all.
@@ -65,7 +71,7 @@ function fixedOptions({ pool, secrets, origins, attempts, log }: LibraryOptions)
     trustedOrigins: [...origins.all],
     basePath: "/api/auth",
     telemetry: { enabled: false },
-    logger: { level: "info", log: forward(log) },
+    logger: { level: "info", log: forward(log, messages) },
   };
 }
 
@@ -79,7 +85,7 @@ const byCallers = /^(?:Failed to parse (?:relay )?state$|Invalid \w+URL: |Change
 const unsent = /^Failed to (?:run background task:|send two-factor OTP)$/;
 
 /** Forwards the library's log to ours. Only errors are kept of the arguments: others may contain secrets. */
-function forward(log: Logger) {
+function forward(log: Logger, messages: PluginMessages) {
   return (level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) => {
     const err = details.find((detail) => detail instanceof Error);
     // Two sign-ups with one e-mail at once: the second insert fails, and its caller gets an error.
@@ -88,10 +94,7 @@ function forward(log: Logger) {
     const refusal = Number((err as { statusCode?: unknown } | undefined)?.statusCode) < 500;
     // Its "info" lines contain the e-mail addresses of sign-ups.
     if (level === "info" || level === "debug") return;
-    if (unsent.test(message)) {
-      const reason = reasonOf(details[0]).replace(/\+?\d(?:[ ()./-]?\d){5,}/g, "[number]");
-      return log.error({ from: "better-auth", reason }, "a message of a plugin could not be sent");
-    }
+    if (unsent.test(message)) return messages.failed(details[0]);
     // What an authenticator answered. An error of the database has a code, unless the connection is lost.
     const isOfDatabase = err !== undefined && ("code" in err || isConnectionLoss(err));
     const isAnswer = /^Failed to verify (?:registration|authentication)$/.test(message) && !isOfDatabase;

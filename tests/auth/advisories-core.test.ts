@@ -2,6 +2,7 @@
 // one. A failing test means that the hole is open here. Explanations: docs/reference/advisories.md.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLibrary } from "../../src/auth/library.ts";
+import { PluginMessages } from "../../src/auth/plugins/plugin-messages.ts";
 import { defineAuth } from "../../src/index.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { type AuthServer, ann, origin, secret, startAuthServer } from "../support/auth-server.ts";
@@ -147,7 +148,7 @@ describe("GHSA-cq3f-vc6p-68fh, CVE-2026-53514, CVE-2026-67333, CVE-2026-67336, G
       definition,
       fields: {},
       attempts: { newUser: async () => {} },
-      messages: { add: () => {} },
+      messages: new PluginMessages(createLog("silent")),
       log: createLog("silent"),
     };
     const { api } = await createLibrary(parts);

@@ -13,6 +13,7 @@ import {
 import type pg from "pg";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createLibrary } from "../../src/auth/library.ts";
+import { PluginMessages } from "../../src/auth/plugins/plugin-messages.ts";
 import type { AuthDefinition } from "../../src/contract/auth.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { origin, secret } from "../support/auth-server.ts";
@@ -42,7 +43,7 @@ async function missing(definition: AuthDefinition = {}) {
     definition,
     fields: {},
     attempts: { newUser: async () => {} },
-    messages: { add: () => {} },
+    messages: new PluginMessages(log),
     log,
   });
   const plugins = [...(library.context.options.plugins ?? []), jwt({ schema: { jwks: { fields: jwksColumns } } })];

@@ -82,19 +82,20 @@ export class Mails {
     const { log, timeout = 10_000 } = this.#options;
     const mailer = this.#mailer(kind);
     if (!mailer) return;
+    let mail: AuthMail | null = null;
     try {
-      const mail = await make();
+      mail = await make();
       if (!mail) return;
       this.#options.show?.(kind, mail);
       const deadline = Promise.withResolvers<"late">();
       const timer = setTimeout(() => deadline.resolve("late"), timeout);
-      const sent = (async () => mailer(mail))();
+      const sent = (async (given: AuthMail) => mailer(given))(mail);
       const outcome = await Promise.race([sent, deadline.promise]).finally(() => clearTimeout(timer));
       if (outcome === "late")
         log.error({ mail: kind }, "the mailer did not finish in time; the mail may still be sent");
       else log.info({ mail: kind }, "a mail was given to the mailer");
     } catch (error) {
-      log.error({ mail: kind, reason: reasonOf(error) }, "a mail could not be sent");
+      log.error({ mail: kind, reason: reasonOf(error, mail ? secretsOf(mail) : []) }, "a mail could not be sent");
     }
   }
 
@@ -119,13 +120,29 @@ const names: Record<MailKind, string> = {
   "password reset": "emailAndPassword.sendResetPassword",
 };
 
-/** Removes mail content: mailers put the address, and sometimes the whole mail, into their errors. */
-export function reasonOf(error: unknown): string {
+const secretsOf = ({ email, url }: AuthMail): string[] => [email, url, new URL(url).searchParams.get("token") ?? ""];
+
+/**
+ * Removes mail content: mailers put the address, and sometimes the whole mail, into their errors.
+ *
+ * @param secrets what was handed to the mailer, also spelled with separators: a code as `123 456` (Default: none)
+ */
+export function reasonOf(error: unknown, secrets: readonly string[] = []): string {
   const { name, message, code } = (error ?? {}) as { name?: unknown; message?: unknown; code?: unknown };
   const said = [name, code, message].filter((part) => typeof part === "string" || typeof part === "number").join(": ");
-  return said
+  return without(said, secrets)
     .replace(/https?:\S+/gi, "[link]")
     .replace(/[^\s<>"']+@[^\s<>"']+/g, "[address]")
     .replace(/[A-Za-z0-9_-]{30,}/g, "[token]")
     .slice(0, 300);
+}
+
+function without(text: string, secrets: readonly string[]): string {
+  let left = text;
+  // The longer first: a link contains its token.
+  for (const secret of [...secrets].sort((one, other) => other.length - one.length)) {
+    const spelled = secret.match(/[\p{L}\p{N}]/gu)?.join("[^\\p{L}\\p{N}]{0,3}");
+    if (spelled) left = left.replace(new RegExp(spelled, "giu"), "[secret]");
+  }
+  return left;
 }
