@@ -2916,6 +2916,7 @@ declare
   moment constant timestamptz := clock_timestamp();
   latest constant timestamptz := moment + interval '1 minute';
   counted jsonb := '[]';
+  reached jsonb := '[]';
 begin
   wait_seconds := 0;
   for entry in
@@ -2940,11 +2941,12 @@ begin
 
     if row_count > entry.most then
       wait_seconds := greatest(wait_seconds, 1, ceil(extract(epoch from row_ends_at - moment)));
+      reached := reached || to_jsonb(entry.kind);
     end if;
     counted := counted || jsonb_build_object('kind', entry.kind, 'subject', entry.subject);
   end loop;
 
-  receipt := jsonb_build_object('counted', counted, 'at', clock_timestamp());
+  receipt := jsonb_build_object('counted', counted, 'at', clock_timestamp(), 'reached', reached);
   if wait_seconds > 0 then
     perform auth.give_back_attempt(receipt);
   end if;

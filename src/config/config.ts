@@ -205,6 +205,10 @@ export const fileSchema = z.strictObject({
       mailsPerAccount: attempts(5),
       /** Mails asked for per client address within an hour; false: no limit. (Default: 30) */
       mailsPerAddress: attempts(30),
+      /** Mails of sign-in to all addresses together within an hour; false: no limit. (Default: 10000) */
+      mails: attempts(10_000),
+      /** Text messages of sign-in to all telephones together within an hour; false: no limit. (Default: 300) */
+      texts: attempts(300),
       /** Bad one-time tokens per client address within 15 minutes; false: no limit. (Default: 300) */
       redemptionsPerAddress: attempts(300),
     })

@@ -94,14 +94,41 @@ test("no spelling of a telephone number makes it another telephone", async () =>
   const text = async (number: string) =>
     (await server.post("/phone-number/send-otp", { phoneNumber: number }, page)).status;
   for (const [first, ...others] of [
-    ["+4915112345678", "004915112345678", "+49 (0)151 12345678", "+4915112345678;ext=9", "+4915112345678x1"],
-    ["+4930123456789", "+49３0123456789", "\u{1d7d2}930123456789", "030123456789", "+4930123456789,,12"],
-    ["+٤٩30123456780", "+4930123٤56780", "+4930123456۷80", "tel:+4930123456780", "+4930१23456780"],
+    [
+      "+4915112345678",
+      "004915112345678",
+      "011 49 151 12345678",
+      "0011 49 151 12345678",
+      "+49 (0)151 12345678",
+      "+49\u200b151-123.456/78",
+      "+4915112345678;ext=9",
+      "+4915112345678x1",
+      "tel:+4915112345678",
+    ],
+    ["+4930123456789", "+49３0123456789", "＋\u{1d7d2}930123456789", "+4930123456789,,12", "+49 030 123456789"],
+    ["030123456789", "30 1234-56789", "4930123456789"],
+    ["+٤٩30123456780", "+4930123٤56780", "+4930123456۷80", "+4930१23456780", "+1 415 FLOWERS", "+1 415 356 93PP"],
   ] as const) {
     await db.sql("delete from auth.attempt");
     expect([await text(first), await text(first)]).toEqual([200, 200]);
     for (const other of others) expect(await text(other), other).toBe(429);
   }
+});
+
+test("telephones whose numbers end alike have limits of their own", async () => {
+  const text = async (number: string) =>
+    (await server.post("/phone-number/send-otp", { phoneNumber: number }, page)).status;
+  expect([await text("+14155550100"), await text("+14155550100"), await text("+1 (415) 555-0100")]).toEqual([
+    200, 200, 429,
+  ]);
+  for (const other of ["+444155550100", "+12155550100"]) expect(await text(other), other).toBe(200);
+});
+
+test("all addresses of a mailbox are one count: what stands behind a + makes no other one", async () => {
+  expect([(await link("dora+1@example.com")).status, (await code("dora+b+c@example.com")).status]).toEqual([200, 200]);
+  for (const again of ["dora@example.com", "Dora+2@example.com"])
+    expect(await link(again), again).toMatchObject(limited);
+  for (const other of ["dora@example.org", "+dora@example.com"]) expect((await link(other)).status, other).toBe(200);
 });
 
 test("a request that names many telephones or addresses takes no limit from them", async () => {

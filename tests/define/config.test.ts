@@ -73,6 +73,8 @@ describe("without a file", () => {
         signUpsPerAddress: 100,
         mailsPerAccount: 5,
         mailsPerAddress: 30,
+        mails: 10_000,
+        texts: 300,
         redemptionsPerAddress: 300,
       },
       pool: { request: 10, system: 4, auth: 4, waitMs: 5_000 },

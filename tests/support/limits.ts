@@ -13,5 +13,7 @@ export const raisedLimits = {
   signUpsPerAddress: 1_000_000,
   mailsPerAccount: 1_000_000,
   mailsPerAddress: 1_000_000,
+  mails: 1_000_000,
+  texts: 1_000_000,
   redemptionsPerAddress: false,
 } as const satisfies AttemptLimits & Record<string, number | false>;

@@ -16,6 +16,8 @@ const windows = {
   signUpsPerAddress: 60 * 60,
   mailsPerAccount: 60 * 60,
   mailsPerAddress: 60 * 60,
+  mails: 60 * 60,
+  texts: 60 * 60,
   redemptionsPerAddress: 15 * 60,
 } as const;
 
@@ -35,6 +37,8 @@ export interface Counter {
 export interface Receipt {
   counted: { kind: Kind; subject: string }[];
   at: string;
+  /** The limits that refused it; an earlier version of the function does not say. */
+  reached?: Kind[];
 }
 
 export interface AttemptCountersOptions {
@@ -43,8 +47,13 @@ export interface AttemptCountersOptions {
   log: Logger;
 }
 
+/** Limits of all callers together, and what they count. */
+const ofAll = { mails: "mails", texts: "text messages" } as const;
+
 export class AttemptCounters {
   readonly #options: AttemptCountersOptions;
+  /** Until when the operator knows that a limit of all is reached, in milliseconds of the epoch. */
+  readonly #told = new Map<Kind, number>();
 
   constructor(options: AttemptCountersOptions) {
     this.#options = options;
@@ -71,10 +80,24 @@ export class AttemptCounters {
     ];
     const [row] = await (client ? askAuthOn<Taken>(client, what, values) : askAuth<Taken>(pool, what, values));
     if (row?.wait_seconds === 0) return row.receipt;
-    throw new SvcError("RATE_LIMITED", "Too many attempts. Try again later.", {
-      retryAfter: row?.wait_seconds ?? 1,
-      cause: limited.map(({ kind }) => `limits.${kind}`).join(" or "),
+    const { wait_seconds: retryAfter = 1, receipt } = row ?? {};
+    const reached = receipt?.reached ?? limited.map(({ kind }) => kind);
+    const inAll = (["mails", "texts"] as const).find((kind) => receipt?.reached?.includes(kind));
+    if (inAll) this.#tell(inAll, retryAfter);
+    const message = inAll ? `The service sends no more ${ofAll[inAll]} for now.` : "Too many attempts.";
+    throw new SvcError("RATE_LIMITED", `${message} Try again later.`, {
+      retryAfter,
+      cause: [...new Set(reached)].map((kind) => `limits.${kind}`).join(" or "),
     });
+  }
+
+  /** One line for each window. */
+  #tell(kind: keyof typeof ofAll, seconds: number): void {
+    const { limits, log } = this.#options;
+    if ((this.#told.get(kind) ?? 0) > Date.now()) return;
+    this.#told.set(kind, Date.now() + seconds * 1000);
+    const about = { limit: `limits.${kind}`, most: limits[kind], retryAfter: seconds };
+    log.error(about, `no more ${ofAll[kind]} are sent in this hour: the limit of all callers together is reached`);
   }
 
   /** @param kept kinds that stay counted (Default: none) */

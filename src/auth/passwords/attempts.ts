@@ -17,6 +17,7 @@ import {
   type Receipt,
   textOf,
 } from "./attempt-counters.ts";
+import { isTelephone, mailboxOf } from "./recipients.ts";
 
 /** For these kinds successes stay counted too: a right password costs as much processor time as a wrong one. */
 const ofAllPasswords: ReadonlySet<Kind> = new Set<Kind>(["passwordsPerAccount", "passwordsPerAddress"]);
@@ -190,16 +191,17 @@ export class Attempts {
   }
 
   /**
-   * Counts requested mails, whether or not the addresses have accounts.
+   * Counts requested mails and text messages, whether or not the recipients have accounts.
    *
-   * @param emails normalised
+   * @param names normalised addresses, and telephones by `telephoneOf`
    * @param about null: only the recipients are limited, not who asks
    * @throws SvcError RATE_LIMITED
    */
-  async mail(emails: readonly string[], about: Headers | null): Promise<void> {
-    const counters = [...new Set(emails)].map(
-      (email): Counter => ({ kind: "mailsPerAccount", subject: this.#hash(email) }),
-    );
+  async mail(names: readonly string[], about: Headers | null): Promise<void> {
+    const counters = [...new Set(names.map(mailboxOf))].flatMap((name): Counter[] => [
+      { kind: "mailsPerAccount", subject: this.#hash(name) },
+      { kind: isTelephone(name) ? "texts" : "mails", subject: "all" },
+    ]);
     if (about) counters.push({ kind: "mailsPerAddress", subject: networkIn(about) });
     await this.#counters.take(counters);
   }

@@ -10,6 +10,7 @@ import { isJson } from "../../kit/media-type.ts";
 import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Guess } from "../passwords/attempts.ts";
+import { isTelephone, telephoneOf } from "../passwords/recipients.ts";
 import { type AuthParts, about, isReading } from "../routes/endpoint.ts";
 import { accountsOf, type Given, requireFewNames } from "./plugin-accounts.ts";
 import type { Credential } from "./plugin-request.ts";
@@ -98,25 +99,13 @@ async function countMails(
   const isSecondFactor = path === "/two-factor/send-otp";
   const recipients = isSecondFactor ? (await accountsOf(parts, inner, given, credential)).names : named;
   requireFewNames(new Set(recipients).size);
-  const isFree = credential?.live && !recipients.some((name) => name.startsWith(telephone));
+  const isFree = credential?.live && !recipients.some(isTelephone);
   if (recipients.length > 0) await parts.attempts.mail(recipients, isFree ? null : about(request));
 }
 
 function recipient(key: string, value: string): string[] {
   if (/email$/i.test(key)) return [value.trim().toLowerCase()];
   return /phoneNumber$/i.test(key) ? [telephoneOf(value)] : [];
-}
-
-const telephone = "phoneNumber ";
-
-/**
- * A number has many spellings, and they reach the same telephone. So its last eight digits count, without an extension. Before
- * them stand 00, +49 or (0). Spellings with digits of other scripts count together.
- */
-function telephoneOf(number: string): string {
-  const [dialled = ""] = number.normalize("NFKC").split(/[\p{L};,#*]/u);
-  const isForeign = /(?!\d)\p{Nd}/u.test(dialled);
-  return telephone + (isForeign ? "" : dialled.replace(/\D/g, "").slice(-8));
 }
 
 /** Whether a sign-in by a number that is not verified sends a code to it, before the password is compared. */
