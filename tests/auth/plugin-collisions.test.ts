@@ -1,7 +1,16 @@
 // If this file fails, a better-auth plugin replaces an endpoint or a table, and no error says so.
 import type { BetterAuthPlugin } from "better-auth";
 import { createAuthEndpoint } from "better-auth/api";
-import { admin, bearer, captcha, genericOAuth, jwt, oAuthProxy, organization } from "better-auth/plugins";
+import {
+  admin,
+  bearer,
+  captcha,
+  deviceAuthorization,
+  genericOAuth,
+  jwt,
+  oAuthProxy,
+  organization,
+} from "better-auth/plugins";
 import { describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
@@ -50,6 +59,11 @@ describe("the service does not start", () => {
       "with admin() whose columns have names of their own",
       { id: "admin", options: { schema: { session: { fields: { impersonatedBy: "visitor" } } } } },
       /"admin" has the option schema/,
+    ],
+    [
+      "with deviceAuthorization() whose columns have names of their own: an operator's sign-out would miss its devices",
+      deviceAuthorization({ schema: { deviceCode: { fields: { userId: "owner" } } } }),
+      /"device-authorization" has the option schema/,
     ],
     ["with bearer(), which takes unsigned tokens", bearer(), /"bearer" is not needed/],
     [

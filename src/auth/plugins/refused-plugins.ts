@@ -13,7 +13,7 @@ export function refusePlugins(plugins: readonly unknown[]): void {
     if (why) throw new DefinitionError(`The better-auth plugin "${id}" ${why}.`, { hint: remedy });
     const { disableJwtPlugin, schema, trustEmailVerified } = Object(options) as Record<string, unknown>;
     if (id === "oauth-provider" && disableJwtPlugin !== true) throw withoutJwt();
-    if (id === "admin" && schema) throw renamedColumns();
+    if (Object.hasOwn(readBySql, id) && schema) throw renamedColumns(id);
     if (id === "sso" && trustEmailVerified) throw believingAll();
   }
 }
@@ -48,10 +48,15 @@ const withoutJwt = () =>
     hint: "Set disableJwtPlugin: true. ID tokens are then signed with the secret of the client (HS256).",
   });
 
-/** SQL reads the columns by name: a visit, a ban and a role would not be seen. */
-const renamedColumns = () =>
-  new DefinitionError('The better-auth plugin "admin" has the option schema, which svc refuses.', {
-    hint: "svc reads bans and visits from columns with the plugin's own names, such as impersonated_by. Leave it out.",
+/** What SQL reads from columns of these plugins by name: it would not be seen. */
+const readBySql: Record<string, string> = {
+  admin: "bans and visits from columns with the plugin's own names, such as impersonated_by",
+  "device-authorization": "whose devices are approved from device_code.user_id, to end them with the user's sessions",
+};
+
+const renamedColumns = (id: string) =>
+  new DefinitionError(`The better-auth plugin "${id}" has the option schema, which svc refuses.`, {
+    hint: `svc reads ${readBySql[id]}. Leave it out.`,
   });
 
 const believingAll = () =>
