@@ -59,15 +59,23 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+/** Of the sign-in that began last: what the provider's page sends back, and what the browser keeps. */
+let last = { state: "", cookie: "" };
+
 /** @returns what the browser takes to the provider */
 async function begin() {
   const body = { providerId: "acme", callbackURL: `${page}/welcome`, errorCallbackURL: `${page}/sign-in` };
   const answer = await server.post("/sign-in/sso", body, { headers: { origin: page } });
   expect(answer.status).toBe(200);
   const url = new URL(answer.body.url);
+  const cookie = answer.headers.getSetCookie().find((line) => line.includes("relay_state=")) ?? "";
+  expect(cookie).toMatch(/^__Secure-authlib\.relay_state=[^;]+;.*SameSite=None/);
+  expect(cookie).toMatch(/; *Secure/i);
   const { inflateRawSync } = await import("node:zlib");
   const request = inflateRawSync(Buffer.from(url.searchParams.get("SAMLRequest") ?? "", "base64")).toString();
-  return { relayState: url.searchParams.get("RelayState") ?? "", id: /ID="([^"]+)"/.exec(request)?.[1] ?? "" };
+  const relayState = url.searchParams.get("RelayState") ?? "";
+  last = { state: relayState, cookie: cookie.split(";", 1)[0] ?? "" };
+  return { ...last, relayState, id: /ID="([^"]+)"/.exec(request)?.[1] ?? "" };
 }
 
 interface Claims {
@@ -118,12 +126,12 @@ function response(inResponseTo: string, claims: Claims = {}): string {
   return Buffer.from(claims.tamper?.(xml) ?? xml).toString("base64");
 }
 
-/** As the provider's page sends it: a form. */
-async function deliver(SAMLResponse: string, RelayState: string, from = idp) {
+/** As the provider's page sends it: a form. @param cookie of the browser (Default: it began the last sign-in) */
+async function deliver(SAMLResponse: string, RelayState: string, from = idp, cookie = last.cookie) {
   const answer = await fetch(`${server.url}/api/auth/sso/saml2/sp/acs/acme`, {
     method: "POST",
     redirect: "manual",
-    headers: { origin: from },
+    headers: { origin: from, ...(cookie && { cookie }) },
     body: new URLSearchParams({ SAMLResponse, RelayState }),
   });
   const cookies = answer.headers.getSetCookie().filter((line) => /session_token=[^;]/.test(line));
@@ -141,7 +149,32 @@ test("a user signs in, once, by a response to the request of this sign-in", asyn
   ]);
 });
 
-test("no page but the provider's delivers an answer, also none of ours: the library knows no browser here", async () => {
+test("an answer ends the sign-in of the browser that began it, and of no other: an attacker's own answer signs nobody in", async () => {
+  const [attackers, own] = [await begin(), await begin()];
+  const answer = response(attackers.id, { email: "kim@mallory.example" });
+  const lost = { status: 303, to: `${origin}/?error=state_mismatch`, isIn: false };
+  for (const [what, state, cookie] of [
+    ["a browser that began nothing", attackers.relayState, ""],
+    ["one that began another sign-in", attackers.relayState, own.cookie],
+    ["the same, and the state of its own sign-in is left out", "", own.cookie],
+    ["two cookies", attackers.relayState, `${own.cookie}; ${attackers.cookie}`],
+  ] as const) {
+    expect(await deliver(answer, state, idp, cookie), what).toEqual(lost);
+  }
+  // With the state of the other browser the plugin sees two sign-ins.
+  expect(await deliver(answer, own.relayState, idp, attackers.cookie)).toEqual(lost);
+  const json = await fetch(`${server.url}/api/auth/sso/saml2/sp/acs/acme`, {
+    method: "POST",
+    redirect: "manual",
+    headers: { origin: idp, cookie: own.cookie, "content-type": "application/json" },
+    body: JSON.stringify({ SAMLResponse: answer, RelayState: attackers.relayState }),
+  });
+  expect(json.status).toBe(303);
+  expect(await db.sql(`select email from auth."user" where email like '%mallory%'`)).toEqual([]);
+  expect(await deliver(answer, attackers.relayState, idp, attackers.cookie)).toMatchObject({ isIn: true });
+});
+
+test("no page but the provider's delivers an answer, also none of ours", async () => {
   const { relayState, id } = await begin();
   for (const from of ["https://evil.example", "null", page, origin]) {
     expect(await deliver(response(id), relayState, from), from).toEqual({ status: 403, to: null, isIn: false });

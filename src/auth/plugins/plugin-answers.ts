@@ -13,6 +13,7 @@ import { withoutReferrer } from "../routes/redirect.ts";
 import type { Opened } from "../sessions/session-store.ts";
 import { challengeMember } from "./passkeys.ts";
 import type { Credential } from "./plugin-request.ts";
+import { forForms } from "./saml-pages.ts";
 
 /** Headers of the library that describe its answer. We set all others, above all CORS. */
 const passed = /^(?:content-(?:disposition|language|type)|location|www-authenticate)$/;
@@ -62,7 +63,7 @@ export async function sendAnswer(
     if (clears) response.setHeader("set-cookie", parts.cookie.clear());
   }
   const challenge = challengeMember(parts.library, id, credential, cookies);
-  for (const line of cookies) response.appendHeader("set-cookie", line);
+  for (const line of cookies) response.appendHeader("set-cookie", forForms(parts.library, line));
   withoutReferrer(response); // addresses may contain one-time values
   if (isError && !isOfScim(answer)) throw await refusal(answer);
 

@@ -1,16 +1,23 @@
 /**
- * Checks the page that brings the answer of a SAML provider. The plugin `sso` does not know which browser began the sign-in, since a
- * form from a foreign page brings no cookies. So only the provider's own page may bring it: any other one could sign a user in to
- * an account of its own. The page needs no place in `frontendOrigins`, and may not call the API.
+ * Checks the page and the browser that bring the answer of a SAML provider: otherwise another page, or an attacker's own answer, could
+ * sign a user in to an account of the attacker. The plugin `sso` checks neither, since its cookie is not sent with a form of a foreign
+ * page. The page needs no place in `frontendOrigins`, and may not call the API.
  * Called by `../routes/plugins.ts`.
  */
 import type { Request } from "express";
+import { mediaType } from "../../http/body.ts";
+import { isJson } from "../../kit/media-type.ts";
 import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import type { Library } from "../library-types.ts";
+import type { AuthParts } from "../routes/endpoint.ts";
+import { cookieValue } from "../sessions/session-cookie.ts";
 
 /** Paths of endpoints to which the page of a provider sends a form. */
 export const ofSaml = /^\/sso\/saml2\/sp\/(?:acs|slo)\/:providerId$/;
+
+/** The one that signs in. */
+export const ofSamlAnswer = /^\/sso\/saml2\/sp\/acs\/:providerId$/;
 
 /** The known properties of a provider's `samlConfig`. */
 interface SamlConfig {
@@ -29,6 +36,43 @@ export async function requireProvidersPage(
   throw new SvcError("FORBIDDEN", `The origin ${origin} is not that of the SAML provider.`, {
     hint: "It is the origin of samlConfig.entryPoint, or of a Location in idpMetadata.singleSignOnService.",
   });
+}
+
+/** The cookie that the plugin sets when a sign-in begins: the form's `RelayState`, and a signature. */
+const relayCookie = ({ context }: Library) => context.createAuthCookie("relay_state").name;
+
+/**
+ * `Set-Cookie` of that cookie, so that browsers also send it with a form of the provider's page. They take `SameSite=None` from https
+ * alone.
+ */
+export const forForms = (library: Library, line: string): string =>
+  line.startsWith(`${relayCookie(library)}=`) && /; *secure/i.test(line)
+    ? line.replace(/samesite=lax/i, "SameSite=None")
+    : line;
+
+/**
+ * Whether the answer of a provider comes in the browser in which the sign-in began. On http nobody can tell. With
+ * `saml.allowIdpInitiated` there is no such browser; with `storeStateStrategy: "cookie"` the plugin compares what the cookie holds.
+ */
+export function isOfBrowser({ library, origins }: AuthParts, request: Request, body: Buffer): boolean {
+  const { options } = Object(library.context.getPlugin("sso")) as {
+    options?: { saml?: { allowIdpInitiated?: boolean } };
+  };
+  if (options?.saml?.allowIdpInitiated || !origins.own.startsWith("https:")) return true;
+  const state = relayStateIn(request, body);
+  const kept = cookieValue(request.headers.cookie, relayCookie(library));
+  if (!state || kept === null) return false;
+  return library.context.oauthConfig.storeStateStrategy === "cookie" || kept.slice(0, kept.lastIndexOf(".")) === state;
+}
+
+/** As the plugin reads it. A form may have it twice, of which the last one counts there. */
+function relayStateIn(request: Request, body: Buffer): unknown {
+  if (!isJson(mediaType(request))) return new URLSearchParams(body.toString()).getAll("RelayState").at(-1);
+  try {
+    return Object(JSON.parse(body.toString())).RelayState;
+  } catch {
+    return undefined;
+  }
 }
 
 /** As the plugin finds it: what `auth.ts` names goes before what users have registered. */

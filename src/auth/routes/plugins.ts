@@ -16,9 +16,10 @@ import { countingGuesses } from "../plugins/plugin-passwords.ts";
 import { type Credential, innerRequest } from "../plugins/plugin-request.ts";
 import { askForSecondFactor, isExempt } from "../plugins/plugin-second-factor.ts";
 import { type PluginEndpoint, pluginEndpoints } from "../plugins/plugins.ts";
-import { ofSaml, requireProvidersPage } from "../plugins/saml-pages.ts";
+import { isOfBrowser, ofSaml, ofSamlAnswer, requireProvidersPage } from "../plugins/saml-pages.ts";
 import { credentialIn, requirePageOfOurs } from "../sessions/authenticate.ts";
 import { type AuthParts, about, isReading, readAuthBody, requirePasswords } from "./endpoint.ts";
+import { redirect } from "./redirect.ts";
 
 /**
  * Mount it last, so that our own paths take precedence.
@@ -46,6 +47,12 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
     const credential = await credentialOf(parts, request);
     const body = await readAuthBody(request);
     requireShallowJson(body);
+    if (ofSamlAnswer.test(path) && !isReading(request.method) && !isOfBrowser(parts, request, body)) {
+      const { errorURL } = parts.library.context.options.onAPIError ?? {};
+      const url = new URL(errorURL ?? "/", parts.origins.own);
+      url.searchParams.set("error", "state_mismatch");
+      return redirect(response, url, 303);
+    }
     const challenge = challengeCookie(parts.library, id, credential, body);
     const inner = innerRequest(parts, request, credential, body, challenge);
     const began = Date.now();
