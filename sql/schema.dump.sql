@@ -440,9 +440,12 @@ column ip_address: text
 column user_agent: text
 column created_at: timestamp with time zone not null default now()
 column updated_at: timestamp with time zone not null default now()
+column begun_in: text
+constraint session_begun_in_fkey: FOREIGN KEY (begun_in) REFERENCES auth.session(id) ON DELETE CASCADE
 constraint session_pkey: PRIMARY KEY (id)
 constraint session_token_key: UNIQUE (token)
 constraint session_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
+index session_begun_in: auth.session USING btree (begun_in) WHERE (begun_in IS NOT NULL)
 index session_user_id: auth.session USING btree (user_id)
 trigger notify_deleted: CREATE TRIGGER notify_deleted AFTER DELETE ON auth.session FOR EACH ROW WHEN ((old.expires_at > now())) EXECUTE FUNCTION auth.notify_session_end()
 trigger notify_shortened: CREATE TRIGGER notify_shortened AFTER UPDATE ON auth.session FOR EACH ROW WHEN (((new.expires_at < old.expires_at) OR (new.user_id <> old.user_id) OR (new.id <> old.id))) EXECUTE FUNCTION auth.notify_session_end()
@@ -456,6 +459,7 @@ comment column id: Claim "sid" of the JWTs that were issued from this session.
 comment column token: What the client holds, without its signature: the row alone, as in a stolen backup, does not let anybody in.
 comment column expires_at: Seven days after the last use, moved at most once a day.
 comment column ip_address: Where it was created. IPv6 is kept as its /64 network.
+comment column begun_in: The session of the administrator who began this visit; null: it is none, or an earlier version began it.
 comment policy all_auth: The authentication library works on all sessions.
 
 -- table auth.verification: owner svc_owner
@@ -2371,6 +2375,28 @@ end
 $function$
 execute: svc_system
 comment: Trigger of auth."user": updated_at grows with every change of the row, and only then.
+
+-- function auth.bind_visit(text,text): owner svc_owner
+CREATE OR REPLACE FUNCTION auth.bind_visit(visit_id text, began_in text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  lives boolean;
+begin
+  perform from auth.session s where s.id = bind_visit.began_in for key share;
+  lives := found;
+  if lives then
+    update auth.session s set begun_in = bind_visit.began_in where s.id = bind_visit.visit_id;
+  else
+    delete from auth.session s where s.id = bind_visit.visit_id;
+  end if;
+  return lives;
+end
+$function$
+execute: svc_auth, svc_system
+comment: Ends a visit with the session in which it began; false, and the visit is over, if that session has ended.
 
 -- function auth.check_session(text,text,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.check_session(session_id text, user_id text, version bigint)

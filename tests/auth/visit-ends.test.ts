@@ -1,4 +1,4 @@
-// If this file fails, an administrator who is one no longer still acts as other users, for up to an hour.
+// If this file fails, an administrator who is one no longer, or has signed out, still acts as other users, for up to an hour.
 import { admin } from "better-auth/plugins";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
@@ -54,6 +54,39 @@ test.for<[how: string, ends: boolean, act: (id: string) => Promise<unknown>]>([
   await act(boss.id);
   if (ends) await expect.poll(acting, { timeout: 10_000 }).toEqual([null, null]);
   else expect(await acting()).toEqual([visit, visit]);
+});
+
+test.for<[how: string, act: (boss: { id: string; bearer: string }, session: string) => Promise<unknown>]>([
+  ["the administrator signs out", (boss) => server.post("/sign-out", {}, boss)],
+  ["the session is deleted by SQL", (_, session) => db.sql("delete from auth.session where id = $1", [session])],
+  ["an operator ends it", ({ id }, session) => db.sql("select svc_private.act_end_sessions($1, $2)", [id, session])],
+])("%s: the visits that began in this session end, and no others", async ([how, act]) => {
+  const email = `${how.replaceAll(" ", "-")}@example.com`;
+  const boss = await person(email.slice(0, -"@example.com".length), "admin");
+  const elsewhere = { bearer: (await server.post("/sign-in", { ...ann, email })).body.sessionToken as string };
+  const sessions = await db.sql<{ id: string }>("select id from auth.session where user_id = $1 order by created_at", [
+    boss.id,
+  ]);
+  const visit = async (by: { bearer: string }) => {
+    const { sessionToken } = (await server.post("/admin/impersonate-user", { userId: one }, by)).body;
+    return [sessionToken, (await server.post("/token", {}, { bearer: sessionToken })).body.token] as string[];
+  };
+  const [first, second, other] = [await visit(boss), await visit(boss), await visit(elsewhere)];
+  const acting = (bearers: string[]) => Promise.all(bearers.map((bearer) => server.caller(bearer)));
+  const lives = expect.objectContaining({ visit: boss.id });
+  expect(await acting([...first, ...second, ...other])).toEqual(Array(6).fill(lives));
+  await act(boss, sessions[0]?.id ?? "");
+  await expect.poll(() => acting([...first, ...second]), { timeout: 10_000 }).toEqual([null, null, null, null]);
+  expect(await acting(other)).toEqual([lives, lives]);
+});
+
+test("a visit of a session that ends before the visit is bound to it ends, too", async () => {
+  const add =
+    "insert into auth.session (id, token, user_id, expires_at) values ($1, $1, $2, now() + interval '1 hour')";
+  await db.sql(add, ["late-visit", one]);
+  const bind = "select auth.bind_visit($1, $2) as lives";
+  expect(await db.sql(bind, ["late-visit", "a session that is gone"])).toEqual([{ lives: false }]);
+  expect(await db.sql("select from auth.session where id = 'late-visit'")).toEqual([]);
 });
 
 test("without the plugin users are changed and deleted", async () => {

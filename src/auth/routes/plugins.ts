@@ -63,6 +63,9 @@ function answering(parts: AuthParts, endpoint: PluginEndpoint): RequestHandler {
     if (credential?.live && !isReading(request.method)) parts.verified.forget(credential.live.session.user.id);
     if (!isExempt(endpoint, body) && (await askForSecondFactor(parts, request, response, answer, began))) return;
     const opened = answer.token === null || answer.isError ? null : await parts.sessions.opened(answer.token);
+    if (path === "/admin/impersonate-user" && opened && credential?.live) {
+      await parts.sessions.bindVisit(opened.session, credential.live.session);
+    }
     // After a sign-in, failed attempts of others do not lock this account out on this network.
     if (opened && !credential?.live) await parts.attempts.succeeded(opened.session.user.email, about(request));
     await sendAnswer(parts, response, answer, opened);

@@ -143,6 +143,17 @@ export class SessionStore {
   }
 
   /**
+   * Ends a visit together with the session of the administrator in which it began.
+   *
+   * @throws SvcError UNAUTHORIZED, and the visit is over, if that session has just ended
+   */
+  async bindVisit(visit: Session, beganIn: Session): Promise<void> {
+    const values = [visit.id, beganIn.id];
+    const [row] = await askAuth<{ lives: boolean }>(this.#options.pool, "auth.bind_visit($1, $2) as lives", values);
+    if (!row?.lives) throw new SvcError("UNAUTHORIZED");
+  }
+
+  /**
    * Ends a session and, in this process, its JWTs at once; other processes are notified. An unknown token is not an
    * error.
    */
