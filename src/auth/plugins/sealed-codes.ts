@@ -1,5 +1,5 @@
 /**
- * Encrypts the codes that plugins store as they are, such as those of `phoneNumber`: a reader of the database cannot use them.
+ * Encrypts the codes that plugins store as plain text, such as those of `phoneNumber`: a reader of the database cannot use them.
  * The plugins compare them as text, so a hash would not do.
  * Called by `../create-sign-in.ts`.
  */
