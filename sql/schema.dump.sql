@@ -4520,7 +4520,7 @@ begin
   -- an old version of it for vacuum. So updated_at may be a second old.
   -- Tries are failures, and claims since the last one: the present claim, and those whose workers died. In a branch,
   -- another one may have failed. An earlier version of this function has set the claims to 0.
-  select r.user_id, case when place !~ '\.' then r.attempts + greatest(r.claims, 1) end,
+  select r.user_id, case when strpos(place, '.') = 0 then r.attempts + greatest(r.claims, 1) end,
          r.attempts > 0 or r.claims > 1 or r.updated_at < clock_timestamp() - interval '1 second'
     into owner, tries, is_stale
     from svc.workflow_runs r
@@ -4534,7 +4534,7 @@ begin
   end if;
   insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, error, user_id, attempts, started_at, finished_at)
     values (record_step.run_id, place, 'step', step, true, outcome, failure, owner, tries, began, clock_timestamp());
-  perform svc_private.announce_run(run_id, owner);
+  perform svc_private.tell_run(run_id, owner);
 end
 $function$
 execute: svc_request, svc_system
@@ -7515,7 +7515,7 @@ begin
     return made;
   end if;
   perform svc_private.wake_run(made, clock_timestamp());
-  perform svc_private.announce_run(made, owner);
+  perform svc_private.tell_run(made, owner);
   return made;
 end
 $function$
@@ -7589,17 +7589,12 @@ comment: Claims, records steps of, and ends several runs; null in the answer for
 -- function svc_private.announce_run(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.announce_run(run_id uuid, user_id text)
  RETURNS void
- LANGUAGE plpgsql
+ LANGUAGE sql
  SET search_path TO ''
 AS $function$
-begin
-  if announce_run.user_id is not null then
-    perform pg_catalog.pg_logical_emit_message(true, 'svc', jsonb_build_object(
-      'workflow', announce_run.run_id, 'user', announce_run.user_id)::text);
-  end if;
-end
+  select svc_private.tell_run(run_id, user_id)
 $function$
-comment: Notifies the user's subscribers on commit that a run changed.
+comment: Notifies the user's subscribers, called by a function of an earlier version of svc.
 
 -- function svc_private.answer_channels(uuid,text): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.answer_channels(question uuid, answer text)
@@ -7660,7 +7655,7 @@ begin
     values (run.id, place, what, event, early.id is not null, early.payload, run.user_id,
       clock_timestamp() + patience, case when early.id is not null then clock_timestamp() end);
   update svc.workflow_runs r set attempts = 0, claims = 1, updated_at = clock_timestamp() where r.id = run.id;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   return json_build_object('done', early.id is not null, 'result', early.payload);
 end
 $function$
@@ -8311,7 +8306,7 @@ begin
   if others + 1 < most then
     perform svc_private.free_slot(run);
   end if;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   if not is_first then
     is_known := exists (
       select from svc.workflow_steps s where s.seq = known_seq and s.run_id = run.id and s.started_at = known_at);
@@ -8392,7 +8387,7 @@ begin
      set status = how, wait_marker = null, wake_at = null, result = outcome, error = failure, error_detail = detail,
          finished_at = clock_timestamp(), updated_at = clock_timestamp()
    where r.id = run.id;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
   if run.status = 'pending' then
     delete from graphile_worker._private_jobs j where j.key = 'workflow:' || run.id and j.locked_at is null;
@@ -11652,7 +11647,7 @@ begin
   update graphile_worker._private_jobs j
      set flags = jsonb_build_object('left_by', left_by)
    where j.key = 'workflow:' || run.id and left_by is not null;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
 end
 $function$
@@ -12789,7 +12784,7 @@ begin
          finished_at = null, deadline = clock_timestamp() + r.max_duration, updated_at = clock_timestamp()
    where r.id = run.id;
   perform svc_private.wake_run(run.id, clock_timestamp());
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   return 'accepted';
 end
 $function$
@@ -12873,7 +12868,7 @@ begin
          attempts = r.attempts + 1, claims = 0, updated_at = clock_timestamp()
    where r.id = run.id;
   perform svc_private.wake_run(run.id, due);
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
 end
 $function$
@@ -14232,7 +14227,7 @@ begin
      where r.id = run.id;
     perform svc_private.wake_run(run.id, clock_timestamp());
   end if;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   return 'accepted';
 end
 $function$
@@ -15113,7 +15108,7 @@ begin
   if due is not null then
     perform svc_private.wake_run(run.id, due);
   end if;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
 end
 $function$
@@ -15380,6 +15375,18 @@ AS $function$
 $function$
 execute: svc_system
 comment: Tables that a view reads, and whether with the rights of its caller: the view, and each view between, has security_invoker.
+
+-- function svc_private.tell_run(uuid,text): owner svc_owner
+CREATE OR REPLACE FUNCTION svc_private.tell_run(run_id uuid, user_id text)
+ RETURNS pg_lsn
+ LANGUAGE sql
+AS $function$
+  select case when tell_run.user_id is not null then
+    pg_catalog.pg_logical_emit_message(true, 'svc', pg_catalog.jsonb_build_object(
+      'workflow', tell_run.run_id, 'user', tell_run.user_id)::text)
+  end
+$function$
+comment: Notifies the user's subscribers on commit that a run changed. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.
 
 -- function svc_private.try_to_store(svc.storage_uploads,bigint): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.try_to_store(upload svc.storage_uploads, size bigint)

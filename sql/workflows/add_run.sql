@@ -28,7 +28,7 @@ begin
     return made;
   end if;
   perform svc_private.wake_run(made, clock_timestamp());
-  perform svc_private.announce_run(made, owner);
+  perform svc_private.tell_run(made, owner);
   return made;
 end
 $$;

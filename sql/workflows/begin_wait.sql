@@ -26,7 +26,7 @@ begin
     values (run.id, place, what, event, early.id is not null, early.payload, run.user_id,
       clock_timestamp() + patience, case when early.id is not null then clock_timestamp() end);
   update svc.workflow_runs r set attempts = 0, claims = 1, updated_at = clock_timestamp() where r.id = run.id;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   return json_build_object('done', early.id is not null, 'result', early.payload);
 end
 $$;

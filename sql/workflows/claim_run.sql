@@ -73,7 +73,7 @@ begin
   if others + 1 < most then
     perform svc_private.free_slot(run);
   end if;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   if not is_first then
     is_known := exists (
       select from svc.workflow_steps s where s.seq = known_seq and s.run_id = run.id and s.started_at = known_at);

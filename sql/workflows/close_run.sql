@@ -14,7 +14,7 @@ begin
      set status = how, wait_marker = null, wake_at = null, result = outcome, error = failure, error_detail = detail,
          finished_at = clock_timestamp(), updated_at = clock_timestamp()
    where r.id = run.id;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
   if run.status = 'pending' then
     delete from graphile_worker._private_jobs j where j.key = 'workflow:' || run.id and j.locked_at is null;

@@ -23,7 +23,7 @@ begin
   update graphile_worker._private_jobs j
      set flags = jsonb_build_object('left_by', left_by)
    where j.key = 'workflow:' || run.id and left_by is not null;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
 end
 $$;

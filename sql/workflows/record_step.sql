@@ -21,7 +21,7 @@ begin
   -- an old version of it for vacuum. So updated_at may be a second old.
   -- Tries are failures, and claims since the last one: the present claim, and those whose workers died. In a branch,
   -- another one may have failed. An earlier version of this function has set the claims to 0.
-  select r.user_id, case when place !~ '\.' then r.attempts + greatest(r.claims, 1) end,
+  select r.user_id, case when strpos(place, '.') = 0 then r.attempts + greatest(r.claims, 1) end,
          r.attempts > 0 or r.claims > 1 or r.updated_at < clock_timestamp() - interval '1 second'
     into owner, tries, is_stale
     from svc.workflow_runs r
@@ -35,7 +35,7 @@ begin
   end if;
   insert into svc.workflow_steps (run_id, position, kind, name, is_done, result, error, user_id, attempts, started_at, finished_at)
     values (record_step.run_id, place, 'step', step, true, outcome, failure, owner, tries, began, clock_timestamp());
-  perform svc_private.announce_run(run_id, owner);
+  perform svc_private.tell_run(run_id, owner);
 end
 $$;
 

@@ -64,7 +64,7 @@ begin
          finished_at = null, deadline = clock_timestamp() + r.max_duration, updated_at = clock_timestamp()
    where r.id = run.id;
   perform svc_private.wake_run(run.id, clock_timestamp());
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   return 'accepted';
 end
 $$;

@@ -16,7 +16,7 @@ begin
          attempts = r.attempts + 1, claims = 0, updated_at = clock_timestamp()
    where r.id = run.id;
   perform svc_private.wake_run(run.id, due);
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
 end
 $$;

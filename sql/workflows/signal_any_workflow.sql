@@ -51,7 +51,7 @@ begin
      where r.id = run.id;
     perform svc_private.wake_run(run.id, clock_timestamp());
   end if;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   return 'accepted';
 end
 $$;

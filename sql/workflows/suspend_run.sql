@@ -31,7 +31,7 @@ begin
   if due is not null then
     perform svc_private.wake_run(run.id, due);
   end if;
-  perform svc_private.announce_run(run.id, run.user_id);
+  perform svc_private.tell_run(run.id, run.user_id);
   perform svc_private.free_slot(run);
 end
 $$;

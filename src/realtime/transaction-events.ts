@@ -246,7 +246,7 @@ interface Said {
   data?: unknown;
   result?: unknown;
   channel?: unknown;
-  /** A run of this user's changed (sql/workflows/announce_run.sql). */
+  /** A run of this user's changed (sql/workflows/tell_run.sql). */
   workflow?: unknown;
   user?: unknown;
 }

@@ -34,7 +34,7 @@ test("a socket hears of its own user's runs alone, by their keys, whatever the p
       const socket = await Socket.open(running, user);
       const keyOf = ({ id }: { id: string }) => `workflows.get::{"id":"${id}"}`;
       for (const key of ["workflows.list", ...runs.map(keyOf)]) await socket.subscribe(key);
-      await db.sql("select svc_private.announce_run(id, user_id) from svc.workflow_runs");
+      await db.sql("select svc_private.tell_run(id, user_id) from svc.workflow_runs");
       const frames = await heard(socket, db);
       const own = runs.filter(({ user_id }) => user_id === user?.id).map(keyOf);
       expect(frames.flatMap(({ queries }) => queries).sort()).toEqual(
@@ -46,4 +46,12 @@ test("a socket hears of its own user's runs alone, by their keys, whatever the p
       socket.close();
     }
   }
+});
+
+test("the message of a changed run takes no call of a function", async () => {
+  const call = "select svc_private.tell_run(id, user_id) from svc.workflow_runs";
+  const plan = await made.db.sql<{ "QUERY PLAN": string }>(`explain (verbose, costs off) ${call}`);
+  const text = plan.map((row) => row["QUERY PLAN"]).join("\n");
+  expect(text).toContain("pg_logical_emit_message");
+  expect(text).not.toContain("tell_run");
 });
