@@ -6,7 +6,8 @@
 import type { Converted } from "../types.ts";
 import { type Part, readRange, told } from "./kordoc.ts";
 import { writePages } from "./pdf.ts";
-import { openPdf, readPages } from "./pdf-text.ts";
+import { readPages } from "./pdf-text.ts";
+import { openPdf } from "./pdfium.ts";
 import { judgeHeadings, judgeParagraphs, Recall } from "./quality.ts";
 
 /**
@@ -18,25 +19,20 @@ const judgedOfPart = 10;
 
 export async function convertPdfWithKordoc(bytes: Buffer): Promise<Converted> {
   const source = await openPdf(bytes);
-  const total = source.numPages;
+  const total = source.pages;
   const isLong = total > partOfPages;
   const parts: Part[] = [];
   const recall = new Recall();
   const ours: string[] = [];
-  try {
-    for (let first = 1; first <= total; first += partOfPages) {
-      const last = Math.min(first + partOfPages - 1, total);
-      const part = await readRange(bytes, isLong ? `${first}-${last}` : undefined);
-      parts.push(part);
-      const judged = isLong ? Math.min(first + judgedOfPart - 1, last) : last;
-      const { written } = writePages(await readPages(source, first, judged));
-      // The next page may contain the rest of a table.
-      recall.add(written, isLong ? part.pages.slice(0, judgedOfPart + 1).join("\n\n") : part.markdown);
-      ours.push(...written);
-      source.cleanup();
-    }
-  } finally {
-    await source.loadingTask.destroy();
+  for (let first = 1; first <= total; first += partOfPages) {
+    const last = Math.min(first + partOfPages - 1, total);
+    const part = await readRange(bytes, isLong ? `${first}-${last}` : undefined);
+    parts.push(part);
+    const judged = isLong ? Math.min(first + judgedOfPart - 1, last) : last;
+    const { written } = writePages(readPages(source, first, judged));
+    // The next page may contain the rest of a table.
+    recall.add(written, isLong ? part.pages.slice(0, judgedOfPart + 1).join("\n\n") : part.markdown);
+    ours.push(...written);
   }
   const codes = new Set(parts.flatMap((part) => [...part.codes]));
   const markdown = parts

@@ -82,7 +82,7 @@ export function joinRuns(runs: Run[], isBackward: boolean): Segment {
   let last: Run | undefined;
   for (const run of isBackward ? backward(runs) : runs) {
     const gap = last ? Math.max(run.x - last.right, last.x - run.right) : 0;
-    const isApart = gap > 0.15 * main.height || (isBackward ? last?.isSpaced : run.isSpaced);
+    const isApart = gap > 0.15 * main.height || (run.isSpaced && !isBackward);
     if (last && isApart && !/\s$/.test(text) && !/^\s/.test(run.text)) text += " ";
     text += run.text;
     last = run;

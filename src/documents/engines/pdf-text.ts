@@ -1,11 +1,10 @@
 /**
- * Reads the text layer of a PDF with pdf.js, with the character maps that Chinese, Japanese and Korean fonts need.
- * Next hop: `pdf-rows.ts` makes rows of the runs, by where they are.
+ * Reads the text layer of a PDF: runs of text, each with its place on the page as it is shown.
+ * Next hop: `pdf-signs.ts` reads the signs, `pdf-forms.ts` what was filled in; `pdf-rows.ts` makes rows of the runs.
  */
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-import type { PDFDocumentProxy, PDFPageProxy } from "pdfjs-dist";
-import { SvcError } from "../../kit/svc-error.ts";
+import { filledIn } from "./pdf-forms.ts";
+import { readSigns, type Sign } from "./pdf-signs.ts";
+import { floatsAt, type Matrix, type OpenPdf, scratch } from "./pdfium.ts";
 
 /** Text that is drawn at once. Positions are in points from the upper left, as the page is shown. */
 export interface Run {
@@ -23,127 +22,84 @@ export interface Run {
 }
 
 export interface PageText {
-  /** In drawing order. */
   runs: Run[];
-  /** Text that does not run from left to right or back, such as stamps and labels of axes, in drawing order. */
+  /** Text that does not run from left to right or back, such as stamps and labels of axes. */
   turned: string[];
 }
 
-/** Engines need seconds for so many. */
-const mostPages = 20_000;
-
-const root = dirname(createRequire(import.meta.url).resolve("pdfjs-dist/package.json"));
-
-/** @throws SvcError PAYLOAD_TOO_LARGE for more pages than are converted here */
-export async function openPdf(bytes: Buffer): Promise<PDFDocumentProxy> {
-  const pdfjs = await import("pdfjs-dist/legacy/build/pdf.mjs");
-  // The other parser may have left the worker of another pdf.js version here, and each version uses what it finds.
-  const shared = globalThis as { pdfjsWorker?: unknown };
-  const theirs = shared.pdfjsWorker;
-  shared.pdfjsWorker = await import("pdfjs-dist/legacy/build/pdf.worker.mjs" as string);
-  const document = await pdfjs
-    .getDocument({
-      data: new Uint8Array(bytes),
-      cMapUrl: join(root, "cmaps/"),
-      cMapPacked: true,
-      standardFontDataUrl: join(root, "standard_fonts/"),
-      wasmUrl: join(root, "wasm/"),
-      iccUrl: join(root, "iccs/"),
-      useSystemFonts: false,
-      isOffscreenCanvasSupported: false,
-      stopAtErrors: false,
-      verbosity: 0,
-    })
-    .promise.finally(() => {
-      shared.pdfjsWorker = theirs;
-    });
-  if (document.numPages > mostPages) {
-    await document.loadingTask.destroy();
-    const many = `The document has ${document.numPages} pages. At most ${mostPages} are converted.`;
-    throw new SvcError("PAYLOAD_TOO_LARGE", many, { hint: "Split the document." });
-  }
-  return document;
-}
-
-/** Fonts and pictures of so many pages are kept at a time. */
-const pagesAtOnce = 100;
-
 /** The text of the pages from `first` to `last`. An unreadable page has none. */
-export async function readPages(document: PDFDocumentProxy, first: number, last: number): Promise<PageText[]> {
+export function readPages(pdf: OpenPdf, first: number, last: number): PageText[] {
+  const { pdfium, document } = pdf;
   const pages: PageText[] = [];
   for (let number = first; number <= last; number++) {
-    pages.push(
-      await document
-        .getPage(number)
-        .then(readPage)
-        .catch(() => ({ runs: [], turned: [] })),
-    );
-    if (number % pagesAtOnce === 0) await document.cleanup();
+    const page = pdfium.FPDF_LoadPage(document, number - 1);
+    const found: PageText = { runs: [], turned: [] };
+    if (page !== 0) {
+      const shown = shownAs(pdf, page);
+      found.runs.push(...filledIn(pdf, page, shown));
+      for (const line of readSigns(pdf, page, shown)) addLine(line, found);
+      pdfium.FPDF_ClosePage(page);
+    }
+    pages.push(found);
   }
   return pages;
 }
 
-async function readPage(page: PDFPageProxy): Promise<PageText> {
-  const { items } = await page.getTextContent();
-  const shown = page.getViewport({ scale: 1 }).transform;
-  const found: PageText = { runs: filledIn(await page.getAnnotations(), shown), turned: [] };
-  page.cleanup();
-  let isSpaced = false;
-  let isTurned = false;
-  for (const item of items) {
-    if (!("str" in item) || item.str === "") continue;
-    if (item.str.trim() === "") {
-      isSpaced = true;
-      continue;
-    }
-    const [a = 1, b = 0, c = 0, d = 1, x = 0, y = 0] = multiply(shown, item.transform);
-    const height = Math.hypot(c, d) || 10;
-    // Signs of a font that says nothing about them.
-    const text = item.str.replaceAll("\0", "\ufffd");
-    if (Math.abs(b) > Math.abs(a) * 0.2 || a < 0) {
-      if (isTurned && !item.hasEOL) found.turned.push(`${found.turned.pop() ?? ""}${isSpaced ? " " : ""}${text}`);
-      else found.turned.push(text);
-      isTurned = !item.hasEOL;
-    } else {
-      found.runs.push({ text, x, right: x + item.width, y, height, font: item.fontName, isSpaced });
-      isTurned = false;
-    }
-    isSpaced = false;
-  }
-  return found;
-}
-
-interface Annotation {
-  subtype?: string;
-  rect?: number[];
-  /** Of a field of a form. */
-  fieldType?: string;
-  fieldValue?: unknown;
-  hidden?: boolean;
-  contentsObj?: { str?: string };
-  defaultAppearanceData?: { fontSize?: number };
-}
-
-/** What was filled into fields of a form, and notes that are written onto the page. Neither is text of the page itself. */
-function filledIn(annotations: Annotation[], shown: number[]): Run[] {
-  return annotations.flatMap(({ subtype, rect, fieldType, fieldValue, hidden, contentsObj, defaultAppearanceData }) => {
-    const isField = subtype === "Widget" && (fieldType === "Tx" || fieldType === "Ch");
-    const value = isField ? [fieldValue].flat().join(", ") : subtype === "FreeText" ? (contentsObj?.str ?? "") : "";
-    if (value.trim() === "" || hidden || !rect) return [];
-    const [, , , , x = 0, top = 0] = multiply(shown, [1, 0, 0, 1, rect[0] ?? 0, rect[3] ?? 0]);
-    const [, , , , right = 0, bottom = 0] = multiply(shown, [1, 0, 0, 1, rect[2] ?? 0, rect[1] ?? 0]);
-    const lines = value.split(/\r\n?|\n/);
-    const room = Math.abs(bottom - top) / lines.length;
-    const height = defaultAppearanceData?.fontSize || Math.min(room, 10);
-    return lines.map((text, at) => {
-      const y = Math.min(top, bottom) + room * (at + 0.5) + 0.35 * height;
-      return { text, x: Math.min(x, right), right: Math.max(x, right), y, height, font: "", isSpaced: true };
-    });
+/** From the upper left corner of what is shown of the page, turned as the page is. */
+function shownAs({ pdfium }: OpenPdf, page: number): Matrix {
+  return scratch(pdfium, 16, (place) => {
+    pdfium.FPDF_GetPageBoundingBox(page, place);
+    const [left = 0, top = 0, right = 0, bottom = 0] = floatsAt(pdfium, place, 4);
+    const turns: Matrix[] = [
+      [1, 0, 0, -1, -left, top],
+      [0, 1, 1, 0, -bottom, -left],
+      [-1, 0, 0, 1, right, -bottom],
+      [0, -1, -1, 0, top, right],
+    ];
+    return turns[pdfium.FPDFPage_GetRotation(page)] as Matrix;
   });
 }
 
-function multiply(one: number[], other: number[]): number[] {
-  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = one;
-  const [g = 1, h = 0, i = 0, j = 1, k = 0, l = 0] = other;
-  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
+const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+const mirrors = new Map([..."()[]{}<>«»‹›"].map((sign, at, all) => [sign, all[at ^ 1] as string]));
+
+/** Signs beside each other make one run. Of text from right to left, each word does, and each number in it. */
+function addLine(line: Sign[], { runs, turned }: PageText): void {
+  const isBackward = line.some(({ text }) => rightToLeft.test(text));
+  let last: Sign | undefined;
+  line.forEach((sign, at) => {
+    const run = runs.at(-1);
+    if (sign.isTurned) {
+      if (last?.isTurned) turned.push(`${turned.pop()}${sign.space ? " " : ""}${sign.text}`);
+      else turned.push(sign.text);
+    } else if (run && last && isContinued(last, sign) && !(isBackward && isNumber(sign) && !isNumber(last))) {
+      run.text += sign.space ? ` ${sign.text}` : sign.text;
+      run.x = Math.min(run.x, sign.x);
+      run.right = Math.max(run.right, sign.right);
+    } else {
+      const { x, right, y, height, font, space } = sign;
+      const text = isBackward ? unmirrored(sign, last, line[at + 1]) : sign.text;
+      runs.push({ text, x, right, y, height, font, isSpaced: space === "drawn" });
+    }
+    last = sign;
+  });
+}
+
+const isNumber = ({ text }: Sign) => /[\p{L}\p{N}]/u.test(text);
+
+function isContinued(last: Sign, sign: Sign): boolean {
+  const { height } = sign;
+  if (last.isTurned || last.font !== sign.font || Math.abs(last.height - height) > 0.1) return false;
+  if (Math.abs(last.y - sign.y) > 0.1 * height) return false;
+  const isBackward = rightToLeft.test(sign.text);
+  if (isBackward !== rightToLeft.test(last.text) || (isBackward && sign.space)) return false;
+  const gap = isBackward ? last.x - sign.right : sign.x - last.right;
+  const step = isBackward ? last.x - sign.x : sign.x - last.x;
+  return step > -0.2 * height && gap < 0.8 * height;
+}
+
+/** PDFium mirrors brackets in text from right to left, of which files have the sign that is read. */
+function unmirrored({ text, x }: Sign, last: Sign | undefined, next: Sign | undefined): string {
+  const isBackward = next ? next.x < x : last !== undefined && last.x > x;
+  return (isBackward && mirrors.get(text)) || text;
 }

@@ -7,12 +7,12 @@ import type { Converted } from "../types.ts";
 import { inReadingOrder } from "./pdf-order.ts";
 import { type Row, rowsOf, type Segment } from "./pdf-rows.ts";
 import { tableAt, writeTable } from "./pdf-tables.ts";
-import { openPdf, type PageText, readPages } from "./pdf-text.ts";
+import { type PageText, readPages } from "./pdf-text.ts";
+import { openPdf } from "./pdfium.ts";
 
 export async function convertPdf(bytes: Buffer): Promise<Converted> {
-  const document = await openPdf(bytes);
-  const read = await readPages(document, 1, document.numPages).finally(() => document.loadingTask.destroy());
-  const { written, loose } = writePages(read);
+  const pdf = await openPdf(bytes);
+  const { written, loose } = writePages(readPages(pdf, 1, pdf.pages));
   const empty = written.filter((page) => page === "").length;
   const warnings = empty > 0 ? [`${empty} of ${written.length} pages have no text of their own.`] : [];
   const isScanned = written.length > 0 && empty === written.length;

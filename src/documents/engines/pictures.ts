@@ -1,8 +1,9 @@
 /**
- * Draws pages of a PDF as images for OCR. Needs a process that may load addons, since the canvas is one.
- * Next hop: `../ocr.ts` reads them.
+ * Draws pages of a PDF as images for OCR.
+ * Next hop: `png.ts` writes them, `../ocr.ts` reads them.
  */
-import { openPdf } from "./pdf-text.ts";
+import { bytesAt, type OpenPdf, openPdf } from "./pdfium.ts";
+import { grayPng } from "./png.ts";
 
 /** Dots per inch; at least this much is what tesseract was trained on. */
 const resolution = 200;
@@ -10,35 +11,53 @@ const resolution = 200;
 const mostDots = 20_000_000;
 /** In dots: tesseract reads no longer side than 32,767. */
 const longestSide = 32_000;
-/** Of 100. A scan as PNG is ten times as large, and takes as much longer to encode. */
-const quality = 90;
+/** In bytes of base64. After so many, the rest of the pages is left for the next process. */
+const enough = 32 * 1024 * 1024;
 
-interface Canvas {
-  canvas: { encode(format: "jpeg", quality: number): Promise<Buffer> };
-  context: CanvasRenderingContext2D;
-}
+/** Of fpdfview.h: four bytes a dot, of which the fourth is unused; with annotations. */
+const format = { bgrx: 3 };
+const white = 0xffffffff;
+const annotations = 1;
 
-/** @returns JPEG as base64 for each of the pages; "" for pages that cannot be drawn */
+/** @returns PNG as base64 for the first of the pages, at least for one; "" for pages that cannot be drawn */
 export async function drawPages(bytes: Buffer, numbers: readonly number[]): Promise<string[]> {
-  const document = await openPdf(bytes);
+  const pdf = await openPdf(bytes);
   const pictures: string[] = [];
-  try {
-    for (const number of numbers) pictures.push(await draw(number).catch(() => ""));
-  } finally {
-    await document.loadingTask.destroy();
+  let size = 0;
+  for (const number of numbers) {
+    const picture = draw(pdf, number)?.toString("base64") ?? "";
+    pictures.push(picture);
+    size += picture.length;
+    if (size > enough) break;
   }
   return pictures;
+}
 
-  async function draw(number: number): Promise<string> {
-    const page = await document.getPage(number);
-    const { width, height } = page.getViewport({ scale: 1 });
-    const most = Math.min(Math.sqrt(mostDots / (width * height)), longestSide / Math.max(width, height));
-    const scale = Math.min(resolution / 72, most);
-    const viewport = page.getViewport({ scale });
-    const factory = document.canvasFactory as { create(width: number, height: number): Canvas };
-    const { canvas, context } = factory.create(Math.ceil(viewport.width), Math.ceil(viewport.height));
-    await page.render({ canvas: null, canvasContext: context, viewport, background: "white" }).promise;
-    page.cleanup();
-    return (await canvas.encode("jpeg", quality)).toString("base64");
+function draw({ pdfium, document, form }: OpenPdf, number: number): Buffer | null {
+  const page = pdfium.FPDF_LoadPage(document, number - 1);
+  if (page === 0) return null;
+  const [wide, high] = [pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)];
+  const most = Math.min(Math.sqrt(mostDots / (wide * high)), longestSide / Math.max(wide, high));
+  const scale = Math.min(resolution / 72, most);
+  const [width, height] = [Math.ceil(wide * scale), Math.ceil(high * scale)];
+  const bitmap = pdfium.FPDFBitmap_CreateEx(width, height, format.bgrx, 0, 0);
+  if (bitmap === 0) return null;
+  pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, white);
+  pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, width, height, 0, annotations);
+  pdfium.FPDF_FFLDraw(form, bitmap, page, 0, 0, width, height, 0, annotations);
+  const dots = bytesAt(pdfium, pdfium.FPDFBitmap_GetBuffer(bitmap), width * height * 4);
+  const picture = grayPng(width, height, grayOf(dots));
+  pdfium.FPDFBitmap_Destroy(bitmap);
+  pdfium.FPDF_ClosePage(page);
+  return picture;
+}
+
+/** The brightness of each dot, as ITU-R BT.601 weighs colours. */
+function grayOf(dots: Uint8Array): Uint8Array {
+  const gray = new Uint8Array(dots.length / 4);
+  for (let at = 0; at < gray.length; at++) {
+    const [blue = 0, green = 0, red = 0] = [dots[4 * at], dots[4 * at + 1], dots[4 * at + 2]];
+    gray[at] = (77 * red + 150 * green + 29 * blue) >> 8;
   }
+  return gray;
 }

@@ -4,7 +4,7 @@
  */
 import type { DocumentKind } from "../../contract/documents.ts";
 import { neutralise } from "../../text/neutralise.ts";
-import { encrypted, unreadable } from "../../text/refusals.ts";
+import { unreadable } from "../../text/refusals.ts";
 import { outlined } from "../sections.ts";
 import type { Converted, EngineResult, Task } from "../types.ts";
 import { resolveMarks } from "./docx-marks.ts";
@@ -36,8 +36,6 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
     if (task.kind === "hwpml" && /<!(DOCTYPE|ENTITY)/i.test(bytes.toString("latin1").replaceAll("\0", ""))) {
       throw unreadable("The XML declares entities.");
     }
-    if (task.kind === "pdf" && /\/Encrypt\s*(?:<<|\d+\s+\d+\s+R)/.test(bytes.toString("latin1")))
-      await refuseLocked(bytes);
   }
   if (task.engine === "pictures") return drawn(bytes, task.numbers);
   const engine = await load(task);
@@ -69,16 +67,6 @@ const prepared = async (bytes: Buffer) => (await import("./docx-source.ts")).pre
 async function drawn(bytes: Buffer, numbers: Task["numbers"] = []): Promise<EngineResult> {
   const { drawPages } = await import("./pictures.ts");
   return { ...outlined(""), pages: await drawPages(bytes, numbers), warnings: [], poor: null, doubt: null };
-}
-
-/** Refuses a PDF that needs a password. Most encrypted PDF files open without one. */
-async function refuseLocked(bytes: Buffer): Promise<void> {
-  const { openPdf } = await import("./pdf-text.ts");
-  try {
-    await (await openPdf(bytes)).loadingTask.destroy();
-  } catch (error) {
-    if (error instanceof Error && error.name === "PasswordException") throw encrypted();
-  }
 }
 
 /** Detects unreadable text: signs of fonts without a map, control characters, or no text at all. */

@@ -1,0 +1,71 @@
+/**
+ * What was filled into fields of a form, and notes that are written onto the page. Neither is text of the page itself.
+ * Next hop: `pdf-text.ts` adds it to the text.
+ */
+import type { WrappedPdfiumModule } from "@embedpdf/pdfium";
+import type { Run } from "./pdf-text.ts";
+import { floatsAt, type Matrix, moved, type OpenPdf, readText, scratch } from "./pdfium.ts";
+
+/** Of fpdf_annot.h and fpdf_formfill.h. */
+const subtypes = { freeText: 3, widget: 20 };
+const fields = { comboBox: 4, listBox: 5, textField: 6 };
+const hiddenFlag = 2;
+
+export function filledIn(pdf: OpenPdf, page: number, shown: Matrix): Run[] {
+  const { pdfium } = pdf;
+  const runs: Run[] = [];
+  const count = pdfium.FPDFPage_GetAnnotCount(page);
+  for (let at = 0; at < count; at++) {
+    const annotation = pdfium.FPDFPage_GetAnnot(page, at);
+    if (annotation === 0) continue;
+    const text = pdfium.FPDFAnnot_GetFlags(annotation) & hiddenFlag ? "" : textOf(pdf, annotation);
+    if (text.trim() !== "") runs.push(...linesOf(pdf, annotation, text, shown));
+    pdfium.FPDFPage_CloseAnnot(annotation);
+  }
+  return runs;
+}
+
+function textOf({ pdfium, form }: OpenPdf, annotation: number): string {
+  const subtype = pdfium.FPDFAnnot_GetSubtype(annotation);
+  if (subtype === subtypes.freeText) return stringOf(pdfium, annotation, "Contents");
+  if (subtype !== subtypes.widget) return "";
+  const field = pdfium.FPDFAnnot_GetFormFieldType(form, annotation);
+  if (field === fields.listBox) return selectedOf({ pdfium, form }, annotation);
+  if (field !== fields.textField && field !== fields.comboBox) return "";
+  return readText(pdfium, (place, room) => pdfium.FPDFAnnot_GetFormFieldValue(form, annotation, place, room));
+}
+
+function selectedOf({ pdfium, form }: Pick<OpenPdf, "pdfium" | "form">, annotation: number): string {
+  const labels: string[] = [];
+  for (let at = 0; at < pdfium.FPDFAnnot_GetOptionCount(form, annotation); at++) {
+    if (!pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)) continue;
+    labels.push(
+      readText(pdfium, (place, room) => pdfium.FPDFAnnot_GetOptionLabel(form, annotation, at, place, room)),
+    );
+  }
+  return labels.join(", ");
+}
+
+const stringOf = (pdfium: WrappedPdfiumModule, annotation: number, key: string) =>
+  readText(pdfium, (place, room) => pdfium.FPDFAnnot_GetStringValue(annotation, key, place, room));
+
+function linesOf({ pdfium }: OpenPdf, annotation: number, text: string, shown: Matrix): Run[] {
+  return scratch(pdfium, 16, (place) => {
+    pdfium.FPDFAnnot_GetRect(annotation, place);
+    const [left = 0, top = 0, right = 0, bottom = 0] = floatsAt(pdfium, place, 4);
+    const [one, other] = [moved(shown, left, top), moved(shown, right, bottom)];
+    const lines = text.split(/\r\n?|\n/);
+    const room = Math.abs(other.y - one.y) / lines.length;
+    const appearance = /([\d.]+)\s+Tf/.exec(stringOf(pdfium, annotation, "DA"))?.[1];
+    const height = Number(appearance) || Math.min(room, 10);
+    return lines.map((line, at) => ({
+      text: line,
+      x: Math.min(one.x, other.x),
+      right: Math.max(one.x, other.x),
+      y: Math.min(one.y, other.y) + room * (at + 0.5) + 0.35 * height,
+      height,
+      font: "",
+      isSpaced: true,
+    }));
+  });
+}

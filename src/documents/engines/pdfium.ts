@@ -1,0 +1,117 @@
+/**
+ * Opens a PDF with PDFium, compiled to WebAssembly. Every document has an instance of its own: memory that PDFium
+ * corrupts while it reads a document ends with that document, and code in it reaches nothing outside.
+ * Next hop: `pdf-text.ts` reads the text of pages, `pictures.ts` draws them.
+ */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { init, type WrappedPdfiumModule } from "@embedpdf/pdfium";
+import { SvcError } from "../../kit/svc-error.ts";
+import { encrypted } from "../../text/refusals.ts";
+
+/** What an instance has besides the functions of PDFium. Its views are others after its memory grew. */
+interface Instance {
+  HEAPU8: Uint8Array;
+  HEAPF32: Float32Array;
+  HEAPF64: Float64Array;
+  wasmExports: { malloc(bytes: number): number; free(place: number): void };
+}
+const instanceOf = ({ pdfium }: WrappedPdfiumModule) => pdfium as unknown as Instance;
+
+/** Pointers and handles are addresses in the memory of `pdfium`. */
+export interface OpenPdf {
+  pdfium: WrappedPdfiumModule;
+  document: number;
+  /** Its fields to fill in. */
+  form: number;
+  pages: number;
+}
+
+/** Maps coordinates of a page's content to those of the shown page: a, b, c, d, e, f. */
+export type Matrix = readonly [number, number, number, number, number, number];
+
+/** More take longer than a conversion may. */
+const mostPages = 20_000;
+/** Of FPDF_GetLastError. */
+const needsPassword = 4;
+
+let compiled: Promise<WebAssembly.Module> | undefined;
+const compile = async () => {
+  const path = createRequire(import.meta.url).resolve("@embedpdf/pdfium/pdfium.wasm");
+  return WebAssembly.compile(await readFile(path));
+};
+
+/**
+ * The instance is freed when nothing refers to it.
+ *
+ * @throws SvcError DOCUMENT_ENCRYPTED without its password, PAYLOAD_TOO_LARGE for more pages than are converted here
+ */
+export async function openPdf(bytes: Buffer): Promise<OpenPdf> {
+  compiled ??= compile();
+  const module = await compiled;
+  const pdfium = await init({
+    instantiateWasm(imports: WebAssembly.Imports, succeed: (instance: WebAssembly.Instance) => void) {
+      const instance = new WebAssembly.Instance(module, imports);
+      succeed(instance);
+      return instance.exports;
+    },
+  } as Parameters<typeof init>[0]);
+  pdfium.PDFiumExt_Init();
+  // Kept as long as the document, which is as long as the instance.
+  const file = instanceOf(pdfium).wasmExports.malloc(bytes.length);
+  if (file === 0) throw new Error("PDFium has no memory left.");
+  instanceOf(pdfium).HEAPU8.set(bytes, file);
+  const document = pdfium.FPDF_LoadMemDocument(file, bytes.length, "");
+  if (document === 0) {
+    const error = pdfium.FPDF_GetLastError();
+    throw error === needsPassword ? encrypted() : new Error(`PDFium cannot open it: error ${error}.`);
+  }
+  const pages = pdfium.FPDF_GetPageCount(document);
+  if (pages > mostPages) {
+    const many = `The document has ${pages} pages. At most ${mostPages} are converted.`;
+    throw new SvcError("PAYLOAD_TOO_LARGE", many, { hint: "Split the document." });
+  }
+  const form = pdfium.PDFiumExt_InitFormFillEnvironment(document, pdfium.PDFiumExt_OpenFormFillInfo());
+  return { pdfium, document, form, pages };
+}
+
+/** Gives `use` the address of so many bytes, which are freed afterwards. */
+export function scratch<T>(pdfium: WrappedPdfiumModule, bytes: number, use: (place: number) => T): T {
+  const { malloc, free } = instanceOf(pdfium).wasmExports;
+  const place = malloc(bytes);
+  try {
+    return use(place);
+  } finally {
+    free(place);
+  }
+}
+
+export const floatsAt = (pdfium: WrappedPdfiumModule, place: number, count: number) =>
+  instanceOf(pdfium).HEAPF32.subarray(place / 4, place / 4 + count);
+
+export const doublesAt = (pdfium: WrappedPdfiumModule, place: number, count: number) =>
+  instanceOf(pdfium).HEAPF64.subarray(place / 8, place / 8 + count);
+
+export const bytesAt = (pdfium: WrappedPdfiumModule, place: number, count: number) =>
+  instanceOf(pdfium).HEAPU8.subarray(place, place + count);
+
+/** @param ask writes UTF-16 with a zero at its end, of at most `room` bytes, and returns how many it needs */
+export function readText(pdfium: WrappedPdfiumModule, ask: (place: number, room: number) => number): string {
+  const length = ask(0, 0);
+  if (length <= 2) return "";
+  return scratch(pdfium, length, (place) => {
+    ask(place, length);
+    return Buffer.from(bytesAt(pdfium, place, length - 2)).toString("utf16le");
+  });
+}
+
+export function multiply(one: Matrix, other: Matrix): Matrix {
+  const [a, b, c, d, e, f] = one;
+  const [g, h, i, j, k, l] = other;
+  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
+}
+
+export const moved = ([a, b, c, d, e, f]: Matrix, x: number, y: number) => ({
+  x: a * x + c * y + e,
+  y: b * x + d * y + f,
+});
