@@ -8,10 +8,12 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { setTimeout as sleep } from "node:timers/promises";
 import { convertDocument } from "../src/documents/convert.ts";
 import { runEngine } from "../src/documents/engines/run.ts";
-import { PrewarmedProcess } from "../src/documents/prewarmed-process.ts";
+import { EngineProcesses } from "../src/documents/engine-processes.ts";
+import type { Child } from "../src/documents/sandbox.ts";
+import type { Task } from "../src/documents/types.ts";
+import { usageOf } from "../src/kit/confined-process.ts";
 import { makePdf } from "./documents/make-pdf.ts";
 import { median } from "./measure.ts";
 
@@ -29,8 +31,8 @@ export async function run(): Promise<void> {
     writeFileSync(path, makePdf(pages));
     return path;
   };
-  const children = new PrewarmedProcess();
-  const watched = watchMemory(children);
+  const children = new EngineProcesses();
+  const watched = watch(children);
   try {
     const samples = [
       { name: "100 pages", paths: [make(100)] },
@@ -49,7 +51,7 @@ export async function run(): Promise<void> {
 }
 
 /** Both take turns, three times. */
-async function throughput({ name, paths }: Sample, watched: ReturnType<typeof watchMemory>): Promise<void> {
+async function throughput({ name, paths }: Sample, watched: ReturnType<typeof watch>): Promise<void> {
   const ours: number[] = [];
   const theirs: number[] = [];
   const processor = { ours: 0, theirs: 0 };
@@ -61,14 +63,14 @@ async function throughput({ name, paths }: Sample, watched: ReturnType<typeof wa
     pages = 0;
     delay.enable();
     let start = performance.now();
-    let used = processorOfChildren();
+    let used = await watched.processor();
     for (const path of paths) {
       const result = await convertDocument(readFileSync(path), {}, { children: watched });
       texts.push(result.markdown);
       pages += result.pages.length;
     }
     ours.push(performance.now() - start);
-    processor.ours += processorOfChildren() - used;
+    processor.ours += (await watched.processor()) - used;
     delay.disable();
     start = performance.now();
     used = processorOfChildren();
@@ -140,16 +142,15 @@ function recall(plain: string[], texts: string[]): { found: number; wanted: numb
   return { found, wanted };
 }
 
-async function twoPages(path: string, children: PrewarmedProcess): Promise<void> {
+async function twoPages(path: string, children: EngineProcesses): Promise<void> {
   const bytes = readFileSync(path);
   const [cold, warm]: [number[], number[]] = [[], []];
   for (let round = 0; round < 9; round++) {
     let start = performance.now();
     await convertDocument(bytes);
     cold.push(performance.now() - start);
-    // As in a worker that has converted before: its next process had time to get ready.
-    children.take().kill("SIGKILL");
-    await sleep(1_500);
+    // As in a worker that has converted before.
+    await convertDocument(bytes, {}, { children });
     start = performance.now();
     await convertDocument(bytes, {}, { children });
     warm.push(performance.now() - start);
@@ -159,19 +160,31 @@ async function twoPages(path: string, children: PrewarmedProcess): Promise<void>
   );
 }
 
-/** The most memory that a process of an engine held since it was last asked for. */
-function watchMemory(children: PrewarmedProcess) {
+/** The memory and the processor time of processes of engines. */
+function watch(children: EngineProcesses) {
   let peak = 0;
+  const started = new Set<Child>();
   return {
-    take() {
-      const child = children.take();
+    release: (task: Task) => children.release(task),
+    take(task: Task) {
+      const child = children.take(task);
+      if (started.has(child)) return child;
+      started.add(child);
       const look = () => {
-        const status = existsSync(`/proc/${child.pid}/status`) ? readFileSync(`/proc/${child.pid}/status`, "utf8") : "";
+        const status = existsSync(`/proc/${child.process.pid}/status`) ? readFileSync(`/proc/${child.process.pid}/status`, "utf8") : "";
         peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
       };
       const clock = setInterval(look, 20);
-      child.once("close", () => clearInterval(clock));
+      child.process.once("close", () => {
+        clearInterval(clock);
+        started.delete(child);
+      });
       return child;
+    },
+    /** Milliseconds of processes that ended, and of those that wait for another document. */
+    async processor() {
+      const used = await Promise.all([...started].map(({ process }) => usageOf(process.pid)));
+      return used.reduce((sum, { processorMs }) => sum + processorMs, processorOfChildren());
     },
     peak() {
       const most = peak;

@@ -28,7 +28,7 @@ import {
   keepConversion,
 } from "./conversion-cache.ts";
 import { type Credits, convertDocument } from "./convert.ts";
-import type { PrewarmedProcess } from "./prewarmed-process.ts";
+import type { EngineProcesses } from "./engine-processes.ts";
 
 /** What a conversion needs from the process. */
 export interface ConversionRuntime {
@@ -40,7 +40,7 @@ export interface ConversionRuntime {
   fallback?: Fallback;
   storage: Storage;
   ai: AiServices;
-  documents: EffectiveConfig["documents"] & { children: PrewarmedProcess };
+  documents: EffectiveConfig["documents"] & { children: EngineProcesses };
 }
 
 const checkedLater = z.unknown().optional();

@@ -14,9 +14,10 @@ import type {
 import { SvcError } from "../kit/svc-error.ts";
 import { unsupported } from "../text/refusals.ts";
 import { convertHosted, type HostedEndpoint } from "./hosted.ts";
+import type { EngineProcesses } from "./engine-processes.ts";
 import { hasOcr, recognise } from "./ocr.ts";
 import { type HostedProvider, isHosted, type Refusal, type RouteInput, route } from "./routing.ts";
-import { type Child, EngineFailure, EngineKilled, runSandboxed, type SandboxLimits } from "./sandbox.ts";
+import { EngineFailure, EngineKilled, runSandboxed, type SandboxLimits } from "./sandbox.ts";
 import { sniff } from "./sniff.ts";
 import type { EngineResult, Task } from "./types.ts";
 
@@ -40,8 +41,8 @@ export interface Platform {
   /** Pays for hosted providers. (Default: no accounting) */
   credits?: Credits;
   limits?: SandboxLimits;
-  /** Supplies processes for engines. (Default: each is started on demand) */
-  children?: { take(): Child };
+  /** Supplies processes for engines, and takes those back that may have another document. (Default: each is started on demand) */
+  children?: Pick<EngineProcesses, "take"> & Partial<Pick<EngineProcesses, "release">>;
   /** The largest document, in bytes. (Default: 52428800, 50 MiB) */
   largest?: number;
 }
@@ -215,12 +216,13 @@ class Conversion {
     const { pages } = await this.#runLocal("parser_a");
     // A caller who names OCR gets it for all pages.
     const known = this.#options.provider === "ocr" ? pages.map(() => "") : pages;
-    return recognise(this.#bytes, known, this.#platform.limits);
+    const draw = (numbers: number[]) => this.#run({ engine: "pictures", kind: "pdf", numbers }, this.#bytes);
+    return recognise(known, draw, this.#platform.limits?.signal);
   }
 
   async #run(task: Task, bytes: Buffer): Promise<EngineResult> {
     const { limits, children } = this.#platform;
-    const run = () => runSandboxed(task, bytes, limits, children?.take());
+    const run = () => runSandboxed(task, bytes, limits, children?.take(task), children?.release?.(task));
     return run().catch((error) => {
       // Once more: otherwise another provider, which may cost money, would take a document that this one can read.
       if (error instanceof EngineKilled) return run();

@@ -7,12 +7,12 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { installedLanguages } from "../ai/local.ts";
 import { inTurn, runProgram } from "../ai/program.ts";
-import { EngineFailure, runSandboxed, type SandboxLimits, startChild } from "./sandbox.ts";
+import { EngineFailure } from "./sandbox.ts";
 import { outlined } from "./sections.ts";
 import type { EngineResult } from "./types.ts";
 
 const mostPages = 200;
-/** Drawn by one process, one after the other. */
+/** Drawn at a time, or fewer if they are large. */
 const pagesAtOnce = 10;
 /** In milliseconds, for one page. */
 const longestPage = 60_000;
@@ -31,23 +31,27 @@ export function hasOcr(): boolean {
 
 /**
  * @param known the text of each page; only pages without text are recognised
+ * @param draw the pages of these numbers, at least the first
  * @throws EngineFailure
  */
-export async function recognise(bytes: Buffer, known: string[], limits: SandboxLimits = {}): Promise<EngineResult> {
+export async function recognise(
+  known: string[],
+  draw: (numbers: number[]) => Promise<EngineResult>,
+  signal: AbortSignal | undefined,
+): Promise<EngineResult> {
   try {
     const pages = [...known];
     const missing = pages.flatMap((text, at) => (text.trim() === "" ? [at] : [])).slice(0, mostPages);
-    const how = missing.length > 0 ? await howToRead(limits.signal) : [];
+    const how = missing.length > 0 ? await howToRead(signal) : [];
     let blank = 0;
-    for (let first = 0; first < missing.length; first += pagesAtOnce) {
+    for (let first = 0; first < missing.length; ) {
       const wanted = missing.slice(first, first + pagesAtOnce);
-      const task = { engine: "pictures", kind: "pdf", numbers: wanted.map((at) => at + 1) } as const;
-      const drawn = await runSandboxed(task, bytes, limits, startChild(limits, "addons"));
-      for (const [position, at] of wanted.entries()) {
-        const picture = drawn.pages[position] ?? "";
+      const drawn = await draw(wanted.map((at) => at + 1));
+      for (const [position, picture] of drawn.pages.entries()) {
         if (picture === "") blank++;
-        pages[at] = await read(picture, how, limits.signal);
+        pages[wanted[position] as number] = await read(picture, how, signal);
       }
+      first += drawn.pages.length;
     }
     const markdown = pages.filter(Boolean).join("\n\n");
     const warnings = ["The text of pages without their own was recognised from pictures."];
@@ -55,7 +59,7 @@ export async function recognise(bytes: Buffer, known: string[], limits: SandboxL
     if (missing.length === mostPages) warnings.push(`Of the pages, ${mostPages} were recognised.`);
     return { ...outlined(markdown), pages, warnings, poor: markdown === "" ? "It found no text." : null, doubt: null };
   } catch (cause) {
-    limits.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     if (cause instanceof EngineFailure) throw cause;
     throw new EngineFailure("It could not recognise the pages.", { cause });
   }

@@ -1,16 +1,17 @@
 /**
  * Runs one engine on one document in a separate process, with limits on time, memory, answer, files and network. A
  * document can crash that process, but not this one.
- * Next hop: `engines/child.ts`; `prewarmed-process.ts` keeps one such process ready.
+ * Next hop: `engines/child.ts`; `engine-processes.ts` keeps one such process ready.
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { startConfined, usageOf } from "../kit/confined-process.ts";
+import { ConfinedWorker } from "../kit/confined-worker.ts";
 import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
 import { requirePackagesForCall } from "../kit/optional-packages.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import type { EngineResult, Task } from "./types.ts";
+import type { Answer, EngineResult, Refusal, Task } from "./types.ts";
 
 export interface SandboxLimits {
   /** Milliseconds for one engine. (Default: 30000) */
@@ -31,8 +32,12 @@ export class EngineKilled extends EngineFailure {
   }
 }
 
-/** A process that waits for its task. */
-export type Child = ChildProcessWithoutNullStreams;
+/** A process of engines. It waits for a task. */
+export class Child extends ConfinedWorker<Task, Answer> {
+  constructor(started: ChildProcessWithoutNullStreams) {
+    super(started, largestAnswer);
+  }
+}
 
 const largestAnswer = 64 * 1024 * 1024;
 const defaultMemory = 384 * 1024 * 1024;
@@ -43,28 +48,26 @@ const niceness = 5;
 const enginesPackage = "@svc/documents";
 
 /**
- * @param how `spare` loads its engines before there is a task; `addons` may load machine code, which drawing pages
- * needs (Default: neither)
+ * @param isSpare whether it loads its engines before there is a task (Default: false)
  * @throws SvcError NOT_INSTALLED
  */
-export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, how?: "spare" | "addons"): Child {
+export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, isSpare = false): Child {
   const heap = Math.floor(memoryBytes / 1024 / 1024 / 1.5);
   // A small young generation takes the same time, and a quarter less memory for a long document.
   const flags = [`--max-old-space-size=${heap}`, "--max-semi-space-size=16"];
-  if (how === "addons") flags.push("--allow-addons");
-  const args = how === "spare" ? ["spare"] : [];
   requirePackagesForCall("documents");
   const program = createRequire(import.meta.url).resolve(enginesPackage);
-  const started = startConfined(program, [enginesPackage], flags, args);
+  const started = startConfined(program, [enginesPackage], flags, isSpare ? ["spare"] : []);
   try {
     if (started.pid !== undefined) setPriority(started.pid, niceness);
   } catch {
     // The process has ended already, or the system does not support priorities.
   }
-  return started;
+  return new Child(started);
 }
 
 /**
+ * @param release is given the process when it has answered (Default: ends it)
  * @throws SvcError for faults of the document @throws EngineFailure for faults of the engine
  * @throws the reason of `limits.signal` when it was aborted; the process is ended
  */
@@ -73,51 +76,30 @@ export async function runSandboxed(
   bytes: Buffer,
   limits: SandboxLimits = {},
   running: Child = startChild(limits),
+  release: (child: Child) => void = (child) => child.end(),
 ): Promise<EngineResult> {
   const { timeMs = 30_000, memoryBytes = defaultMemory, signal } = limits;
   let reason: string | undefined;
   const stop = (why: string) => {
     reason ??= why;
-    running.kill("SIGKILL");
+    running.end();
   };
   const abort = () => stop("It was ended.");
   signal?.addEventListener("abort", abort);
   if (signal?.aborted) abort();
   const clock = setTimeout(() => stop("It took too long."), timeMs);
   const watch = setInterval(async () => {
-    if ((await usageOf(running.pid)).memoryBytes > memoryBytes) stop("It took too much memory.");
+    if ((await usageOf(running.process.pid)).memoryBytes > memoryBytes) stop("It took too much memory.");
   }, 50);
   try {
-    return await new Promise<EngineResult>((resolve, reject) => {
-      const answer: Buffer[] = [];
-      let size = 0;
-      let log = "";
-      running.stdout.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > largestAnswer) return stop("Its text is larger than is kept here.");
-        answer.push(chunk);
-      });
-      running.stderr.on("data", (chunk: Buffer) => {
-        log = (log + chunk).slice(-4_000);
-      });
-      // A process that ended early stops reading; its exit explains why.
-      running.stdin.on("error", () => {});
-      running.on("error", reject);
-      running.on("close", (code, killedBy) => {
-        if (signal?.aborted) return reject(signal.reason);
-        if (killedBy === "SIGKILL" && reason === undefined) return reject(new EngineKilled());
-        // A process that has written its last bytes may end well before it can be killed.
-        if (code !== 0 || size > largestAnswer)
-          return reject(new EngineFailure(reason ?? "It broke off.", { cause: log }));
-        const { result, error } = parsed(Buffer.concat(answer));
-        if (result) return resolve(result);
-        reject(
-          error?.code ? toError(error.code, error) : new EngineFailure(error?.message ?? noAnswer, { cause: log }),
-        );
-      });
-      running.stdin.write(`${JSON.stringify(task)}\n`);
-      running.stdin.end(bytes);
-    });
+    const answered = await running.ask(task, bytes);
+    signal?.throwIfAborted();
+    if (!answered) throw failureOf(running, reason);
+    release(running);
+    const { result, error } = checked(answered[0]);
+    if (result) return result;
+    if (error?.code) throw toError(error.code, error);
+    throw new EngineFailure(error?.message ?? noAnswer, { cause: running.log });
   } finally {
     signal?.removeEventListener("abort", abort);
     clearTimeout(clock);
@@ -125,29 +107,19 @@ export async function runSandboxed(
   }
 }
 
+function failureOf({ process, isTooLarge, log }: Child, reason: string | undefined): EngineFailure {
+  if (isTooLarge) return new EngineFailure("Its text is larger than is kept here.");
+  if (process.signalCode === "SIGKILL" && reason === undefined) return new EngineKilled();
+  return new EngineFailure(reason ?? (process.exitCode === 0 ? noAnswer : "It broke off."), { cause: log });
+}
+
 const noAnswer = "Its answer cannot be read.";
 
-interface Refusal {
-  /** null: an error of the engine. */
-  code: ErrorCode | null;
-  message: string;
-  hint?: string;
-}
-
-interface Answer {
-  result?: EngineResult;
-  error?: Refusal;
-}
-
 /** What a document has made of the process is not known: an error here would end this one. */
-function parsed(answer: Buffer): Answer {
-  try {
-    const { result, error }: Answer = JSON.parse(answer.toString("utf8"));
-    const isKnown = !error?.code || Object.hasOwn(errorCodes, error.code);
-    return { ...(result && { result }), ...(error && isKnown && { error }) };
-  } catch {
-    return {};
-  }
+function checked(answer: Answer | null): Answer {
+  const { result, error } = answer ?? {};
+  const isKnown = !error?.code || Object.hasOwn(errorCodes, error.code);
+  return { ...(result && { result }), ...(error && isKnown && { error }) };
 }
 
 const toError = (code: ErrorCode, { message, hint }: Refusal) =>

@@ -3,6 +3,7 @@
  * Next hop: `convert.ts` takes the one and makes the other.
  */
 import type { ConvertedDocument, DocumentKind } from "../contract/documents.ts";
+import type { ErrorCode } from "../kit/error-codes.ts";
 
 /** What one engine is to do with the bytes. */
 export interface Task {
@@ -25,4 +26,17 @@ export interface EngineResult extends Pick<ConvertedDocument, "markdown" | "text
 /** The same before it is completed: `poor` and `doubt` are null unless the engine sets them. */
 export interface Converted extends Partial<Omit<EngineResult, "markdown" | "text" | "sections">> {
   markdown: string;
+}
+
+/** What a process of engines answers. */
+export interface Answer {
+  result?: EngineResult;
+  error?: Refusal;
+}
+
+export interface Refusal {
+  /** null: an error of the engine. */
+  code: ErrorCode | null;
+  message: string;
+  hint?: string;
 }

@@ -5,7 +5,6 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import type { Socket } from "node:net";
 import { forgetProgramFiles, programFiles } from "./program-files.ts";
 
 /**
@@ -41,10 +40,4 @@ export async function usageOf(pid: number | undefined): Promise<{ processorMs: n
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
   return { processorMs: ticks * 10, memoryBytes: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024 };
-}
-
-/** "unref": an idle process does not keep this one running. It ends when its standard input does. */
-export function hold(child: ChildProcessWithoutNullStreams, how: "ref" | "unref"): void {
-  child[how]();
-  for (const stream of [child.stdin, child.stdout, child.stderr]) (stream as unknown as Socket)[how]();
 }

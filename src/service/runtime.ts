@@ -11,7 +11,7 @@ import type { LoadedApp } from "../contract/loaded-app.ts";
 import type { ProcedureKind } from "../contract/procedure.ts";
 import { followedTables } from "../crud/followed-tables.ts";
 import { keepPlans } from "../crud/kept-plans.ts";
-import { PrewarmedProcess } from "../documents/prewarmed-process.ts";
+import { EngineProcesses } from "../documents/engine-processes.ts";
 import type { ShowCause } from "../http/exchange.ts";
 import { requestDatabases, systemDatabase } from "../postgres/database.ts";
 import type { Pools, PoolUrls } from "../postgres/pools.ts";
@@ -70,7 +70,7 @@ export function createRuntime(
     systemPool: pools.system,
     limits: config.limits,
     rateLimit: rateLimiter(pools.system, config.production),
-    documents: { ...config.documents, children: new PrewarmedProcess() },
+    documents: { ...config.documents, children: new EngineProcesses() },
     production: config.production,
     requestDatabase: requestDatabases(app.schema, config.production),
     systemDatabase: systemDatabase(pools.system, app.schema),

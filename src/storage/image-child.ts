@@ -4,8 +4,8 @@
  * that it is told to.
  * Next hop: `image-engine.ts`; `image-children.ts` is the other end.
  */
+import { readFrames, writeFrame } from "../kit/frames.ts";
 import "../kit/no-network.ts";
-import { readFrames, writeFrame } from "./frames.ts";
 import { type Source, transformImage } from "./image-engine.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
 

@@ -6,9 +6,9 @@
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { extname, join } from "node:path";
-import { hold, startConfined, usageOf } from "../kit/confined-process.ts";
+import { startConfined, usageOf } from "../kit/confined-process.ts";
+import { ConfinedWorker } from "../kit/confined-worker.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { readFrames, writeFrame } from "./frames.ts";
 import type { Answer, Order } from "./image-child.ts";
 import type { Image, Source } from "./image-engine.ts";
 import { type TransformOptions, UnreadableImage } from "./transform-options.ts";
@@ -28,8 +28,6 @@ export interface ImageLimits {
   memoryBytes?: number;
 }
 
-/** In milliseconds. An idle process ends after this time. */
-const longestIdle = 60_000;
 /** Milliseconds between two measurements of a process. Most images are done before the first. */
 const watchEvery = 100;
 /** In bytes. A larger process ends after its image, since it would keep the memory. */
@@ -42,48 +40,9 @@ export function startImageChild(): ChildProcessWithoutNullStreams {
   return startConfined(program, ["sharp"], ["--allow-addons"]);
 }
 
-class Child {
-  readonly process: ChildProcessWithoutNullStreams;
-  #clock: NodeJS.Timeout | undefined;
-  #answer: ((answer: Answer, bytes: Buffer) => void) | undefined;
-  #end: (() => void) | undefined;
-  /** The end of what it has written to stderr, as when it could not start. */
-  log = "";
-
+class Child extends ConfinedWorker<Order, Answer> {
   constructor() {
-    this.process = startImageChild();
-    this.process.stderr.on("data", (text) => {
-      this.log = (this.log + text).slice(-2_000);
-    });
-    this.process.stdin.on("error", () => {}); // the "close" event says why
-    this.process.on("error", () => this.#end?.());
-    this.process.on("close", () => this.#end?.());
-    readFrames<Answer>(this.process.stdout, (answer, bytes) => this.#answer?.(answer, bytes));
-  }
-
-  get isOver(): boolean {
-    return this.process.pid === undefined || this.process.exitCode !== null || this.process.signalCode !== null;
-  }
-
-  /** @returns null when the process ended without an answer */
-  ask(order: Order, bytes: Buffer | undefined): Promise<[Answer, Buffer] | null> {
-    return new Promise((resolve) => {
-      if (this.isOver) return resolve(null);
-      this.#answer = (answer, made) => resolve([answer, made]);
-      this.#end = () => resolve(null);
-      writeFrame(this.process.stdin, order, bytes);
-    });
-  }
-
-  hold(how: "ref" | "unref"): void {
-    clearTimeout(this.#clock);
-    hold(this.process, how);
-    if (how === "unref") this.#clock = setTimeout(() => this.end(), longestIdle).unref();
-  }
-
-  end(): void {
-    clearTimeout(this.#clock);
-    this.process.kill("SIGKILL");
+    super(startImageChild());
   }
 }
 

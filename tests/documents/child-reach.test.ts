@@ -34,8 +34,7 @@ afterAll(() => {
 });
 
 const flagsOf = {
-  conversion: () => startChild(),
-  "conversion that draws": () => startChild({}, "addons"),
+  conversion: () => startChild().process,
   picture: () => startImageChild(),
 };
 
@@ -127,7 +126,7 @@ describe.each(Object.keys(flagsOf) as (keyof typeof flagsOf)[])("a %s", (kind) =
   });
 });
 
-test("pages are drawn with what may be read: the canvas and the fonts are among it", async () => {
+test("pages are drawn with what may be read", async () => {
   const page = `%PDF-1.4
 1 0 obj <</Type/Catalog/Pages 2 0 R>> endobj
 2 0 obj <</Type/Pages/Kids[3 0 R]/Count 1>> endobj
@@ -141,7 +140,7 @@ trailer <</Root 1 0 R>>
   const blank = page.replace("warm up", "       ");
   const draw = async (text: string) => {
     const task = { engine: "pictures", kind: "pdf", numbers: [1] } as const;
-    const { pages } = await runSandboxed(task, Buffer.from(text, "latin1"), {}, startChild({}, "addons"));
+    const { pages } = await runSandboxed(task, Buffer.from(text, "latin1"), {});
     return pages[0]?.length ?? 0;
   };
   expect(await draw(page)).toBeGreaterThan((await draw(blank)) + 500);

@@ -31,13 +31,13 @@ function watched() {
     most: () => most,
     take() {
       const child = startChild();
-      const status = `/proc/${child.pid}/status`;
+      const status = `/proc/${child.process.pid}/status`;
       const look = () => {
         const text = existsSync(status) ? readFileSync(status, "utf8") : "";
         most = Math.max(most, Number(/VmHWM:\s+(\d+)/.exec(text)?.[1] ?? 0) / 1024);
       };
       const clock = setInterval(look, 10);
-      child.once("close", () => clearInterval(clock));
+      child.process.once("close", () => clearInterval(clock));
       return child;
     },
   };

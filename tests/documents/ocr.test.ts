@@ -10,7 +10,7 @@ const words = "Invoice 4711 of March";
 
 /** A PDF with pages of text, and pages with an image of text, as a scanner writes them. */
 async function pdf(...pages: ("text" | "scan" | "upside down")[]): Promise<Buffer> {
-  const picture = (await drawnText(words, 1200, 300).grayscale().jpeg().toBuffer()).toString("latin1");
+  const picture = (await drawnText(words, 1200, 300).toColourspace("b-w").jpeg().toBuffer()).toString("latin1");
   const stream = (head: string, content: string) =>
     `<< ${head} /Length ${content.length} >>\nstream\n${content}\nendstream`;
   const drawn = {

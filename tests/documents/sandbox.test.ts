@@ -9,15 +9,25 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
-import { PrewarmedProcess } from "../../src/documents/prewarmed-process.ts";
-import { type Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
+import { EngineProcesses } from "../../src/documents/engine-processes.ts";
+import { Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
 import { root } from "../support/global-setup.ts";
 import { pdf } from "../support/papers.ts";
 
 const run = promisify(execFile);
-/** A process that reads its task, and then runs this. */
-const printing = (script: string): Child =>
-  spawn(process.execPath, ["-e", `process.stdin.resume().on("end", () => { ${script} })`]);
+/** A process that reads its task, prints an answer that this makes, and ends. */
+const answering = (text: string) =>
+  new Child(
+    spawn(process.execPath, [
+      "-e",
+      `process.stdin.once("data", () => {
+        const text = Buffer.from(${text});
+        const lengths = Buffer.alloc(8);
+        lengths.writeUInt32BE(text.length);
+        process.stdout.write(Buffer.concat([lengths, text]), () => process.exit(0));
+      })`,
+    ]),
+  );
 const task = { engine: "local_text", kind: "html" } as const;
 
 test("an engine that is not ready in time is ended", async () => {
@@ -39,16 +49,21 @@ describe("a process that ends well with an answer that is no answer fails the co
     ["an error with a code that there is not", '{"error":{"code":"x","message":"y"}}', "Its answer cannot be read."],
   ];
   test.each(answers)("%s", async (_, print, reason) => {
-    const child = printing(`process.stdout.write(${JSON.stringify(print)}, () => process.exit(0))`);
+    const child = answering(JSON.stringify(print));
     await expect(runSandboxed(task, Buffer.from("x"), {}, child)).rejects.toEqual(new EngineFailure(reason));
   });
 
-  test("one that becomes too large with its last bytes, when the process has ended already", async () => {
-    const child = printing(`
-      const text = JSON.stringify({ result: { markdown: "x".repeat(64 * 1024 * 1024) } });
-      process.stdout.write(text, () => process.exit(0));`);
+  test("one that is too large", async () => {
+    const child = answering(`JSON.stringify({ result: { markdown: "x".repeat(64 * 1024 * 1024) } })`);
     const ended = runSandboxed(task, Buffer.from("x"), {}, child);
     await expect(ended).rejects.toEqual(new EngineFailure("Its text is larger than is kept here."));
+  });
+
+  test("bytes without a message", async () => {
+    const script = 'process.stdin.once("data", () => process.stdout.write("no message", () => process.exit(0)))';
+    const child = new Child(spawn(process.execPath, ["-e", script]));
+    const ended = runSandboxed(task, Buffer.from("x"), {}, child);
+    await expect(ended).rejects.toBeInstanceOf(EngineFailure);
   });
 });
 
@@ -59,10 +74,10 @@ test("a conversion that is called off ends its process, and says why", async () 
   const reason = new Error("the worker ends");
   controller.abort(reason);
   await expect(running).rejects.toBe(reason);
-  expect(child.signalCode).toBe("SIGKILL");
+  expect(child.process.signalCode).toBe("SIGKILL");
   const late = startChild();
   await expect(runSandboxed(task, Buffer.from("x"), { signal: controller.signal }, late)).rejects.toBe(reason);
-  expect(late.signalCode).toBe("SIGKILL");
+  expect(late.process.signalCode).toBe("SIGKILL");
 });
 
 describe("a process that something else kills, such as the kernel without memory,", () => {
@@ -70,7 +85,7 @@ describe("a process that something else kills, such as the kernel without memory
     const started: Child[] = [];
     const take = () => {
       const child = startChild();
-      if (started.push(child) <= count) child.kill("SIGKILL");
+      if (started.push(child) <= count) child.end();
       return child;
     };
     return { started, take };
@@ -93,14 +108,13 @@ describe("a process that something else kills, such as the kernel without memory
 });
 
 test("one process is kept ready for the next document, and every document has its own", async () => {
-  const spare = new PrewarmedProcess();
+  const spare = new EngineProcesses();
   try {
     const children = [spare.take(), spare.take(), spare.take()];
-    expect(new Set(children.map(({ pid }) => pid)).size).toBe(3);
-    expect(children.map(({ spawnargs }) => spawnargs.at(-1) === "spare")).toEqual([false, true, true]);
-    const results = children.map((child) => runSandboxed(task, Buffer.from(`<p>${child.pid}</p>`), {}, child));
-    expect((await Promise.all(results)).map(({ markdown }) => markdown)).toEqual(children.map(({ pid }) => `${pid}`));
-    expect(children.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+    expect(new Set(children.map(({ process }) => process.pid)).size).toBe(3);
+    expect(children.map(({ process }) => process.spawnargs.at(-1) === "spare")).toEqual([false, true, true]);
+    const results = children.map((child) => runSandboxed(task, Buffer.from(`<p>${child.process.pid}</p>`), {}, child));
+    expect((await Promise.all(results)).map(({ markdown }) => markdown)).toEqual(children.map(({ process }) => `${process.pid}`));
   } finally {
     spare.close();
   }
@@ -108,27 +122,27 @@ test("one process is kept ready for the next document, and every document has it
 
 test("a process that ended while it waited is not given a document, and the last one ends with its owner", async () => {
   const started: Child[] = [];
-  const spare = new PrewarmedProcess((...options) => {
+  const spare = new EngineProcesses((...options) => {
     const child = startChild(...options);
     started.push(child);
     return child;
   });
-  spare.take().kill("SIGKILL");
+  spare.take().end();
   const [waiting] = started;
-  waiting?.kill("SIGKILL");
-  await once(waiting as Child, "close");
+  waiting?.end();
+  await once((waiting as Child).process, "close");
   const { markdown } = await convertDocument(Buffer.from("text"), {}, { children: spare });
   expect(markdown).toBe("text");
   spare.close();
   await Promise.all(
-    started.filter(({ signalCode, exitCode }) => !signalCode && exitCode === null).map((one) => once(one, "close")),
+    started.filter(({ isOver }) => !isOver).map(({ process }) => once(process, "close")),
   );
 });
 
 test("no file of the machine is read, none is written, and no program is started", async () => {
   const child = startChild();
-  child.kill("SIGKILL");
-  const flags = child.spawnargs.slice(1, -1);
+  child.end();
+  const flags = child.process.spawnargs.slice(1, -1);
   const target = join(tmpdir(), "svc-written-by-a-document");
   const attempts = `
     const fs = require("fs"), { execFileSync } = require("child_process"), { Worker } = require("worker_threads");

@@ -41,6 +41,18 @@ const compile = async () => {
   return WebAssembly.compile(await readFile(path));
 };
 
+const notSupported = 52;
+/** PDFium needs no files: whatever its C library asks of a file system is refused, even of one in memory. */
+function withoutFiles(imports: WebAssembly.Imports): WebAssembly.Imports {
+  const refused = Object.entries(imports).map(([module, functions]) => {
+    const isOfFiles = (name: string) => /^(__syscall|fd)_/.test(name);
+    const answer = (name: string) => (name.startsWith("fd_") ? notSupported : -notSupported);
+    const all = Object.entries(functions).map(([name, one]) => [name, isOfFiles(name) ? () => answer(name) : one]);
+    return [module, Object.fromEntries(all)];
+  });
+  return Object.fromEntries(refused);
+}
+
 /**
  * The instance is freed when nothing refers to it.
  *
@@ -51,7 +63,7 @@ export async function openPdf(bytes: Buffer): Promise<OpenPdf> {
   const module = await compiled;
   const pdfium = await init({
     instantiateWasm(imports: WebAssembly.Imports, succeed: (instance: WebAssembly.Instance) => void) {
-      const instance = new WebAssembly.Instance(module, imports);
+      const instance = new WebAssembly.Instance(module, withoutFiles(imports));
       succeed(instance);
       return instance.exports;
     },

@@ -5,7 +5,7 @@
 import type { Readable, Writable } from "node:stream";
 
 /** Maximum bytes of a message: an uncompressed image of 40 megapixels. */
-const largest = 256 * 1024 * 1024;
+const usual = 256 * 1024 * 1024;
 
 export function writeFrame(stream: Writable, head: object, bytes: Uint8Array = new Uint8Array()): void {
   const text = Buffer.from(JSON.stringify(head));
@@ -16,8 +16,19 @@ export function writeFrame(stream: Writable, head: object, bytes: Uint8Array = n
   if (bytes.length > 0) stream.write(bytes);
 }
 
+interface Limits {
+  /** In bytes of a message. (Default: 268435456, 256 MiB) */
+  largest?: number | undefined;
+  /** Called for a message that is too long. */
+  refuse?(): void;
+}
+
 /** Calls back for each whole message. A message that is too long or has an invalid head destroys the stream. */
-export function readFrames<Head>(stream: Readable, take: (head: Head, bytes: Buffer) => void): void {
+export function readFrames<Head>(
+  stream: Readable,
+  take: (head: Head, bytes: Buffer) => void,
+  { largest = usual, refuse }: Limits = {},
+): void {
   let chunks: Buffer[] = [];
   let size = 0;
   let wanted = 8;
@@ -28,7 +39,10 @@ export function readFrames<Head>(stream: Readable, take: (head: Head, bytes: Buf
       const all = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
       const [headLength, length] = [all.readUInt32BE(0), all.readUInt32BE(4)];
       const end = 8 + headLength + length;
-      if (end > largest) return void stream.destroy();
+      if (end > largest) {
+        refuse?.();
+        return void stream.destroy();
+      }
       chunks = [all];
       if (size < end) {
         wanted = end;
