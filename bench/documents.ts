@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { convertDocument } from "../src/documents/convert.ts";
-import { runEngine } from "../src/documents/engines/run.ts";
 import { EngineProcesses } from "../src/documents/engine-processes.ts";
+import { runEngine } from "../src/documents/engines/run.ts";
 import type { Child } from "../src/documents/sandbox.ts";
 import type { Task } from "../src/documents/types.ts";
 import { usageOf } from "../src/kit/confined-process.ts";
@@ -171,7 +171,9 @@ function watch(children: EngineProcesses) {
       if (started.has(child)) return child;
       started.add(child);
       const look = () => {
-        const status = existsSync(`/proc/${child.process.pid}/status`) ? readFileSync(`/proc/${child.process.pid}/status`, "utf8") : "";
+        const status = existsSync(`/proc/${child.process.pid}/status`)
+          ? readFileSync(`/proc/${child.process.pid}/status`, "utf8")
+          : "";
         peak = Math.max(peak, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
       };
       const clock = setInterval(look, 20);

@@ -13,8 +13,8 @@ import type {
 } from "../contract/documents.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { unsupported } from "../text/refusals.ts";
-import { convertHosted, type HostedEndpoint } from "./hosted.ts";
 import type { EngineProcesses } from "./engine-processes.ts";
+import { convertHosted, type HostedEndpoint } from "./hosted.ts";
 import { hasOcr, recognise } from "./ocr.ts";
 import { type HostedProvider, isHosted, type Refusal, type RouteInput, route } from "./routing.ts";
 import { EngineFailure, EngineKilled, runSandboxed, type SandboxLimits } from "./sandbox.ts";

@@ -1,6 +1,5 @@
 // If this file fails, a document that takes too long or too much memory stops the service, or reaches the network.
 import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +8,6 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
-import { EngineProcesses } from "../../src/documents/engine-processes.ts";
 import { Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
 import { root } from "../support/global-setup.ts";
 import { pdf } from "../support/papers.ts";
@@ -105,38 +103,6 @@ describe("a process that something else kills, such as the kernel without memory
     await expect(convertDocument(Buffer.from("text"), {}, { children })).rejects.toThrow(why);
     expect(children.started).toHaveLength(2);
   });
-});
-
-test("one process is kept ready for the next document, and every document has its own", async () => {
-  const spare = new EngineProcesses();
-  try {
-    const children = [spare.take(), spare.take(), spare.take()];
-    expect(new Set(children.map(({ process }) => process.pid)).size).toBe(3);
-    expect(children.map(({ process }) => process.spawnargs.at(-1) === "spare")).toEqual([false, true, true]);
-    const results = children.map((child) => runSandboxed(task, Buffer.from(`<p>${child.process.pid}</p>`), {}, child));
-    expect((await Promise.all(results)).map(({ markdown }) => markdown)).toEqual(children.map(({ process }) => `${process.pid}`));
-  } finally {
-    spare.close();
-  }
-});
-
-test("a process that ended while it waited is not given a document, and the last one ends with its owner", async () => {
-  const started: Child[] = [];
-  const spare = new EngineProcesses((...options) => {
-    const child = startChild(...options);
-    started.push(child);
-    return child;
-  });
-  spare.take().end();
-  const [waiting] = started;
-  waiting?.end();
-  await once((waiting as Child).process, "close");
-  const { markdown } = await convertDocument(Buffer.from("text"), {}, { children: spare });
-  expect(markdown).toBe("text");
-  spare.close();
-  await Promise.all(
-    started.filter(({ isOver }) => !isOver).map(({ process }) => once(process, "close")),
-  );
 });
 
 test("no file of the machine is read, none is written, and no program is started", async () => {

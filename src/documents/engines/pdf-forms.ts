@@ -3,7 +3,7 @@
  * Next hop: `pdf-text.ts` adds it to the text.
  */
 import type { WrappedPdfiumModule } from "@embedpdf/pdfium";
-import type { Run } from "./pdf-text.ts";
+import type { Run } from "./pdf-signs.ts";
 import { floatsAt, type Matrix, moved, type OpenPdf, readText, scratch } from "./pdfium.ts";
 
 /** Of fpdf_annot.h and fpdf_formfill.h. */
@@ -39,9 +39,7 @@ function selectedOf({ pdfium, form }: Pick<OpenPdf, "pdfium" | "form">, annotati
   const labels: string[] = [];
   for (let at = 0; at < pdfium.FPDFAnnot_GetOptionCount(form, annotation); at++) {
     if (!pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)) continue;
-    labels.push(
-      readText(pdfium, (place, room) => pdfium.FPDFAnnot_GetOptionLabel(form, annotation, at, place, room)),
-    );
+    labels.push(readText(pdfium, (place, room) => pdfium.FPDFAnnot_GetOptionLabel(form, annotation, at, place, room)));
   }
   return labels.join(", ");
 }

@@ -3,7 +3,7 @@
  * the order in which it is read.
  * Next hop: `pdf-order.ts` decides in which order rows are read.
  */
-import type { Run } from "./pdf-text.ts";
+import type { Run } from "./pdf-signs.ts";
 
 /** A part of a row, between wide gaps. */
 export interface Segment {

@@ -21,6 +21,21 @@ export interface Sign {
   space: "drawn" | "gap" | null;
 }
 
+/** Text that is drawn at once. Positions are in points from the upper left, as the page is shown. */
+export interface Run {
+  text: string;
+  x: number;
+  right: number;
+  /** The baseline. */
+  y: number;
+  /** Of its letters. */
+  height: number;
+  /** Its name within the document; fonts of other weights have other names. */
+  font: string;
+  /** Whether a space was drawn before it. */
+  isSpaced: boolean;
+}
+
 /** What PDFium puts for a hyphen at the end of a line. */
 const hyphenOfLine = 2;
 

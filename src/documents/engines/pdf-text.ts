@@ -3,23 +3,8 @@
  * Next hop: `pdf-signs.ts` reads the signs, `pdf-forms.ts` what was filled in; `pdf-rows.ts` makes rows of the runs.
  */
 import { filledIn } from "./pdf-forms.ts";
-import { readSigns, type Sign } from "./pdf-signs.ts";
+import { type Run, readSigns, type Sign } from "./pdf-signs.ts";
 import { floatsAt, type Matrix, type OpenPdf, scratch } from "./pdfium.ts";
-
-/** Text that is drawn at once. Positions are in points from the upper left, as the page is shown. */
-export interface Run {
-  text: string;
-  x: number;
-  right: number;
-  /** The baseline. */
-  y: number;
-  /** Of its letters. */
-  height: number;
-  /** Its name within the document; fonts of other weights have other names. */
-  font: string;
-  /** Whether a space was drawn before it. */
-  isSpaced: boolean;
-}
 
 export interface PageText {
   runs: Run[];
