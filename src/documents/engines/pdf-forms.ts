@@ -2,7 +2,6 @@
  * What was filled into fields of a form, and notes that are written onto the page. Neither is text of the page itself.
  * Next hop: `pdf-text.ts` adds it to the text.
  */
-import type { WrappedPdfiumModule } from "@embedpdf/pdfium";
 import type { Run } from "./pdf-signs.ts";
 import { floatsAt, type Matrix, moved, type OpenPdf, readText, scratch } from "./pdfium.ts";
 
@@ -25,37 +24,44 @@ export function filledIn(pdf: OpenPdf, page: number, shown: Matrix): Run[] {
   return runs;
 }
 
-function textOf({ pdfium, form }: OpenPdf, annotation: number): string {
+function textOf(pdf: OpenPdf, annotation: number): string {
+  const { pdfium, form } = pdf;
   const subtype = pdfium.FPDFAnnot_GetSubtype(annotation);
-  if (subtype === subtypes.freeText) return stringOf(pdfium, annotation, "Contents");
+  if (subtype === subtypes.freeText) return stringOf(pdf, annotation, "Contents");
   if (subtype !== subtypes.widget) return "";
   const field = pdfium.FPDFAnnot_GetFormFieldType(form, annotation);
-  if (field === fields.listBox) return selectedOf({ pdfium, form }, annotation);
+  if (field === fields.listBox) return selectedOf(pdf, annotation);
   if (field !== fields.textField && field !== fields.comboBox) return "";
-  return readText(pdfium, (place, room) => pdfium.FPDFAnnot_GetFormFieldValue(form, annotation, place, room));
+  return readText(pdf, (place, room) => pdfium.FPDFAnnot_GetFormFieldValue(form, annotation, place, room));
 }
 
-function selectedOf({ pdfium, form }: Pick<OpenPdf, "pdfium" | "form">, annotation: number): string {
+function selectedOf(pdf: OpenPdf, annotation: number): string {
+  const { pdfium, form } = pdf;
   const labels: string[] = [];
-  for (let at = 0; at < pdfium.FPDFAnnot_GetOptionCount(form, annotation); at++) {
-    if (!pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at)) continue;
-    labels.push(readText(pdfium, (place, room) => pdfium.FPDFAnnot_GetOptionLabel(form, annotation, at, place, room)));
+  const count = pdfium.FPDFAnnot_GetOptionCount(form, annotation);
+  for (let at = 0; at < count; at++) {
+    if (pdfium.FPDFAnnot_IsOptionSelected(form, annotation, at) === 0) continue;
+    labels.push(readText(pdf, (place, room) => pdfium.FPDFAnnot_GetOptionLabel(form, annotation, at, place, room)));
   }
   return labels.join(", ");
 }
 
-const stringOf = (pdfium: WrappedPdfiumModule, annotation: number, key: string) =>
-  readText(pdfium, (place, room) => pdfium.FPDFAnnot_GetStringValue(annotation, key, place, room));
+/** A text of the annotation's dictionary. */
+const stringOf = (pdf: OpenPdf, annotation: number, key: string) =>
+  scratch(pdf, key.length + 1, (name) => {
+    pdf.memory.HEAPU8.set(Buffer.from(`${key}\0`), name);
+    return readText(pdf, (place, room) => pdf.pdfium.FPDFAnnot_GetStringValue(annotation, name, place, room));
+  });
 
-function linesOf({ pdfium }: OpenPdf, annotation: number, text: string, shown: Matrix): Run[] {
-  return scratch(pdfium, 16, (place) => {
-    pdfium.FPDFAnnot_GetRect(annotation, place);
-    const [left = 0, top = 0, right = 0, bottom = 0] = floatsAt(pdfium, place, 4);
+function linesOf(pdf: OpenPdf, annotation: number, text: string, shown: Matrix): Run[] {
+  return scratch(pdf, 16, (place) => {
+    pdf.pdfium.FPDFAnnot_GetRect(annotation, place);
+    const [left = 0, top = 0, right = 0, bottom = 0] = floatsAt(pdf, place, 4);
     const [one, other] = [moved(shown, left, top), moved(shown, right, bottom)];
     const lines = text.split(/\r\n?|\n/);
     const room = Math.abs(other.y - one.y) / lines.length;
-    const appearance = /([\d.]+)\s+Tf/.exec(stringOf(pdfium, annotation, "DA"))?.[1];
-    const height = Number(appearance) || Math.min(room, 10);
+    const size = /([\d.]+)\s+Tf/.exec(stringOf(pdf, annotation, "DA"))?.[1];
+    const height = Number(size) || Math.min(room, 10);
     return lines.map((line, at) => ({
       text: line,
       x: Math.min(one.x, other.x),

@@ -2,8 +2,7 @@
  * Reads the signs of a page, line by line, with their places.
  * Next hop: `pdf-text.ts` makes runs of them.
  */
-import type { WrappedPdfiumModule } from "@embedpdf/pdfium";
-import { doublesAt, floatsAt, type Matrix, moved, multiply, type OpenPdf, scratch } from "./pdfium.ts";
+import { floatsAt, type Matrix, moved, multiply, type OpenPdf, scratch } from "./pdfium.ts";
 
 /** One sign, in points from the upper left of the page as it is shown. */
 export interface Sign {
@@ -40,22 +39,29 @@ export interface Run {
 const hyphenOfLine = 2;
 
 /** Lines in drawing order. Signs are in the order in which they are read, also from right to left. */
-export function readSigns({ pdfium }: OpenPdf, page: number, shown: Matrix): Sign[][] {
+export function readSigns(pdf: OpenPdf, page: number, shown: Matrix): Sign[][] {
+  const { pdfium } = pdf;
   const text = pdfium.FPDFText_LoadPage(page);
   if (text === 0) return [];
-  const lines: Sign[][] = [[]];
-  scratch(pdfium, 24, (place) => {
+  let line: Sign[] = [];
+  const lines = [line];
+  scratch(pdf, 24, (place) => {
     const count = pdfium.FPDFText_CountChars(text);
-    const drawn = drawnBy(pdfium, text, shown, place);
+    const drawn = drawnBy(pdf, text, shown, place);
     let space: Sign["space"] = null;
     for (let at = 0; at < count; at++) {
-      const sign = signAt(pdfium, text, at);
-      if (sign === "\n") lines.push([]);
-      if (/\S/.test(sign)) {
-        lines.at(-1)?.push({ text: sign, ...placeOf(pdfium, text, at, shown, place), ...drawn(at), space });
+      const sign = signAt(pdf, text, at);
+      if (sign.trim() !== "") {
+        const { height, font, isTurned } = drawn(at);
+        const { x, y, right } = placeOf(pdf, text, at, shown, place);
+        line.push({ text: sign, x, right, y, height, font, isTurned, space });
         space = null;
-      } else if (space !== "drawn") {
-        space = pdfium.FPDFText_IsGenerated(text, at) === 1 ? "gap" : "drawn";
+        continue;
+      }
+      if (space !== "drawn") space = pdfium.FPDFText_IsGenerated(text, at) === 1 ? "gap" : "drawn";
+      if (sign === "\n") {
+        line = [];
+        lines.push(line);
       }
     }
   });
@@ -63,25 +69,28 @@ export function readSigns({ pdfium }: OpenPdf, page: number, shown: Matrix): Sig
   return lines;
 }
 
-function signAt(pdfium: WrappedPdfiumModule, text: number, at: number): string {
-  const code = pdfium.FPDFText_GetUnicode(text, at);
+function signAt({ pdfium }: OpenPdf, text: number, at: number): string {
+  const code = pdfium.FPDFText_GetUnicode(text, at) >>> 0;
   if (code === hyphenOfLine) return "-";
   // Signs of a font that says nothing about them.
   const isUnknown = code === 0 || code > 0x10ffff || pdfium.FPDFText_HasUnicodeMapError(text, at) === 1;
   return isUnknown ? "\ufffd" : String.fromCodePoint(code);
 }
 
-function placeOf(pdfium: WrappedPdfiumModule, text: number, at: number, shown: Matrix, place: number) {
+function placeOf({ pdfium, memory }: OpenPdf, text: number, at: number, shown: Matrix, place: number) {
   pdfium.FPDFText_GetCharOrigin(text, at, place, place + 8);
-  const [x = 0, y = 0] = doublesAt(pdfium, place, 2);
-  const origin = moved(shown, x, y);
+  const origin = moved(shown, memory.HEAPF64[place / 8] as number, memory.HEAPF64[place / 8 + 1] as number);
   pdfium.FPDFText_GetLooseCharBox(text, at, place);
-  const [left = 0, top = 0, right = 0, bottom = 0] = floatsAt(pdfium, place, 4);
-  return { ...origin, right: Math.max(moved(shown, left, top).x, moved(shown, right, bottom).x) };
+  const box = memory.HEAPF32;
+  const first = place / 4;
+  const one = moved(shown, box[first] as number, box[first + 1] as number);
+  const other = moved(shown, box[first + 2] as number, box[first + 3] as number);
+  return { x: origin.x, y: origin.y, right: Math.max(one.x, other.x) };
 }
 
 /** What the signs of a text object have in common; they follow each other. */
-function drawnBy(pdfium: WrappedPdfiumModule, text: number, shown: Matrix, place: number) {
+function drawnBy(pdf: OpenPdf, text: number, shown: Matrix, place: number) {
+  const { pdfium } = pdf;
   let known = -1;
   let drawn: Pick<Sign, "height" | "font" | "isTurned">;
   return (at: number) => {
@@ -89,7 +98,7 @@ function drawnBy(pdfium: WrappedPdfiumModule, text: number, shown: Matrix, place
     if (object === known) return drawn;
     known = object;
     pdfium.FPDFText_GetMatrix(text, at, place);
-    const [a = 1, b = 0, c = 0, d = 1] = floatsAt(pdfium, place, 4);
+    const [a = 1, b = 0, c = 0, d = 1] = floatsAt(pdf, place, 4);
     const turned = multiply(shown, [a, b, c, d, 0, 0]);
     drawn = {
       height: Math.hypot(turned[2], turned[3]) * Math.abs(pdfium.FPDFText_GetFontSize(text, at)) || 10,

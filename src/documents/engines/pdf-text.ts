@@ -31,10 +31,11 @@ export function readPages(pdf: OpenPdf, first: number, last: number): PageText[]
 }
 
 /** From the upper left corner of what is shown of the page, turned as the page is. */
-function shownAs({ pdfium }: OpenPdf, page: number): Matrix {
-  return scratch(pdfium, 16, (place) => {
+function shownAs(pdf: OpenPdf, page: number): Matrix {
+  const { pdfium } = pdf;
+  return scratch(pdf, 16, (place) => {
     pdfium.FPDF_GetPageBoundingBox(page, place);
-    const [left = 0, top = 0, right = 0, bottom = 0] = floatsAt(pdfium, place, 4);
+    const [left = 0, top = 0, right = 0, bottom = 0] = floatsAt(pdf, place, 4);
     const turns: Matrix[] = [
       [1, 0, 0, -1, -left, top],
       [0, 1, 1, 0, -bottom, -left],

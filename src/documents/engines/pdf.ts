@@ -180,7 +180,9 @@ function writeParagraph(rows: Row[], style: Style): string {
 
 /** A word that was cut at the end of a line is put together; a hyphen between words of the text stays. */
 function joinLines(before: string, line: string, words: Set<string>): string {
-  const [, start = "", sign = ""] = /(\p{L}+)([-\u00ad\u2010])$/u.exec(before) ?? [];
+  const sign = before.at(-1) ?? "";
+  if (!["-", "\u00ad", "\u2010"].includes(sign)) return `${before}\n${line}`;
+  const [start = ""] = /\p{L}+$/u.exec(before.slice(before.lastIndexOf("\n") + 1, -1)) ?? [];
   const [rest = ""] = /^\p{Ll}+/u.exec(line) ?? [];
   if (start === "" || rest === "") return `${before}\n${line}`;
   const isCompound = sign === "-" && isWord(`${start}-${rest}`, words);

@@ -9,18 +9,21 @@ import { init, type WrappedPdfiumModule } from "@embedpdf/pdfium";
 import { SvcError } from "../../kit/svc-error.ts";
 import { encrypted } from "../../text/refusals.ts";
 
-/** What an instance has besides the functions of PDFium. Its views are others after its memory grew. */
-interface Instance {
-  HEAPU8: Uint8Array;
-  HEAPF32: Float32Array;
-  HEAPF64: Float64Array;
-  wasmExports: { malloc(bytes: number): number; free(place: number): void };
-}
-const instanceOf = ({ pdfium }: WrappedPdfiumModule) => pdfium as unknown as Instance;
+/** Functions of PDFium. Pointers and handles are addresses in its memory, and a boolean is 0 or 1. */
+export type Pdfium = {
+  readonly [name in Exclude<keyof WrappedPdfiumModule, "pdfium"> | "malloc" | "free"]: (...values: number[]) => number;
+};
 
-/** Pointers and handles are addresses in the memory of `pdfium`. */
+/** Views of the memory of an instance. They are others after it grew. */
+interface Memory {
+  readonly HEAPU8: Uint8Array;
+  readonly HEAPF32: Float32Array;
+  readonly HEAPF64: Float64Array;
+}
+
 export interface OpenPdf {
-  pdfium: WrappedPdfiumModule;
+  pdfium: Pdfium;
+  memory: Memory;
   document: number;
   /** Its fields to fill in. */
   form: number;
@@ -61,19 +64,22 @@ function withoutFiles(imports: WebAssembly.Imports): WebAssembly.Imports {
 export async function openPdf(bytes: Buffer): Promise<OpenPdf> {
   compiled ??= compile();
   const module = await compiled;
-  const pdfium = await init({
+  const instance = await init({
     instantiateWasm(imports: WebAssembly.Imports, succeed: (instance: WebAssembly.Instance) => void) {
-      const instance = new WebAssembly.Instance(module, withoutFiles(imports));
-      succeed(instance);
-      return instance.exports;
+      const made = new WebAssembly.Instance(module, withoutFiles(imports));
+      succeed(made);
+      return made.exports;
     },
   } as Parameters<typeof init>[0]);
+  const memory = instance.pdfium as unknown as Memory;
+  // Without the package's wrappers, which take longer than most functions.
+  const pdfium = instance.pdfium.wasmExports as unknown as Pdfium;
   pdfium.PDFiumExt_Init();
   // Kept as long as the document, which is as long as the instance.
-  const file = instanceOf(pdfium).wasmExports.malloc(bytes.length);
+  const file = pdfium.malloc(bytes.length);
   if (file === 0) throw new Error("PDFium has no memory left.");
-  instanceOf(pdfium).HEAPU8.set(bytes, file);
-  const document = pdfium.FPDF_LoadMemDocument(file, bytes.length, "");
+  memory.HEAPU8.set(bytes, file);
+  const document = pdfium.FPDF_LoadMemDocument(file, bytes.length, 0);
   if (document === 0) {
     const error = pdfium.FPDF_GetLastError();
     throw error === needsPassword ? encrypted() : new Error(`PDFium cannot open it: error ${error}.`);
@@ -84,36 +90,30 @@ export async function openPdf(bytes: Buffer): Promise<OpenPdf> {
     throw new SvcError("PAYLOAD_TOO_LARGE", many, { hint: "Split the document." });
   }
   const form = pdfium.PDFiumExt_InitFormFillEnvironment(document, pdfium.PDFiumExt_OpenFormFillInfo());
-  return { pdfium, document, form, pages };
+  return { pdfium, memory, document, form, pages };
 }
 
 /** Gives `use` the address of so many bytes, which are freed afterwards. */
-export function scratch<T>(pdfium: WrappedPdfiumModule, bytes: number, use: (place: number) => T): T {
-  const { malloc, free } = instanceOf(pdfium).wasmExports;
-  const place = malloc(bytes);
+export function scratch<T>({ pdfium }: OpenPdf, bytes: number, use: (place: number) => T): T {
+  const place = pdfium.malloc(bytes);
   try {
     return use(place);
   } finally {
-    free(place);
+    pdfium.free(place);
   }
 }
 
-export const floatsAt = (pdfium: WrappedPdfiumModule, place: number, count: number) =>
-  instanceOf(pdfium).HEAPF32.subarray(place / 4, place / 4 + count);
-
-export const doublesAt = (pdfium: WrappedPdfiumModule, place: number, count: number) =>
-  instanceOf(pdfium).HEAPF64.subarray(place / 8, place / 8 + count);
-
-export const bytesAt = (pdfium: WrappedPdfiumModule, place: number, count: number) =>
-  instanceOf(pdfium).HEAPU8.subarray(place, place + count);
+/** The floats at an address. */
+export const floatsAt = ({ memory }: OpenPdf, place: number, count: number) =>
+  memory.HEAPF32.subarray(place / 4, place / 4 + count);
 
 /** @param ask writes UTF-16 with a zero at its end, of at most `room` bytes, and returns how many it needs */
-export function readText(pdfium: WrappedPdfiumModule, ask: (place: number, room: number) => number): string {
+export function readText(pdf: OpenPdf, ask: (place: number, room: number) => number): string {
   const length = ask(0, 0);
   if (length <= 2) return "";
-  return scratch(pdfium, length, (place) => {
+  return scratch(pdf, length, (place) => {
     ask(place, length);
-    return Buffer.from(bytesAt(pdfium, place, length - 2)).toString("utf16le");
+    return Buffer.from(pdf.memory.HEAPU8.subarray(place, place + length - 2)).toString("utf16le");
   });
 }
 

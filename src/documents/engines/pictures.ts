@@ -2,7 +2,7 @@
  * Draws pages of a PDF as images for OCR.
  * Next hop: `png.ts` writes them, `../ocr.ts` reads them.
  */
-import { bytesAt, type OpenPdf, openPdf } from "./pdfium.ts";
+import { type OpenPdf, openPdf } from "./pdfium.ts";
 import { grayPng } from "./png.ts";
 
 /** Dots per inch; at least this much is what tesseract was trained on. */
@@ -33,7 +33,7 @@ export async function drawPages(bytes: Buffer, numbers: readonly number[]): Prom
   return pictures;
 }
 
-function draw({ pdfium, document, form }: OpenPdf, number: number): Buffer | null {
+function draw({ pdfium, memory, document, form }: OpenPdf, number: number): Buffer | null {
   const page = pdfium.FPDF_LoadPage(document, number - 1);
   if (page === 0) return null;
   const [wide, high] = [pdfium.FPDF_GetPageWidthF(page), pdfium.FPDF_GetPageHeightF(page)];
@@ -45,8 +45,8 @@ function draw({ pdfium, document, form }: OpenPdf, number: number): Buffer | nul
   pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, white);
   pdfium.FPDF_RenderPageBitmap(bitmap, page, 0, 0, width, height, 0, annotations);
   pdfium.FPDF_FFLDraw(form, bitmap, page, 0, 0, width, height, 0, annotations);
-  const dots = bytesAt(pdfium, pdfium.FPDFBitmap_GetBuffer(bitmap), width * height * 4);
-  const picture = grayPng(width, height, grayOf(dots));
+  const dots = pdfium.FPDFBitmap_GetBuffer(bitmap);
+  const picture = grayPng(width, height, grayOf(memory.HEAPU8.subarray(dots, dots + 4 * width * height)));
   pdfium.FPDFBitmap_Destroy(bitmap);
   pdfium.FPDF_ClosePage(page);
   return picture;
