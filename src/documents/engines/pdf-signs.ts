@@ -91,6 +91,7 @@ function placeOf({ pdfium, memory }: OpenPdf, text: number, at: number, shown: M
 /** What the signs of a text object have in common; they follow each other. */
 function drawnBy(pdf: OpenPdf, text: number, shown: Matrix, place: number) {
   const { pdfium } = pdf;
+  const fonts = new Map<number, string>();
   let known = -1;
   let drawn: Pick<Sign, "height" | "font" | "isTurned">;
   return (at: number) => {
@@ -100,9 +101,11 @@ function drawnBy(pdf: OpenPdf, text: number, shown: Matrix, place: number) {
     pdfium.FPDFText_GetMatrix(text, at, place);
     const [a = 1, b = 0, c = 0, d = 1] = floatsAt(pdf, place, 4);
     const turned = multiply(shown, [a, b, c, d, 0, 0]);
+    const font = pdfium.FPDFTextObj_GetFont(object);
+    if (!fonts.has(font)) fonts.set(font, String(font));
     drawn = {
       height: Math.hypot(turned[2], turned[3]) * Math.abs(pdfium.FPDFText_GetFontSize(text, at)) || 10,
-      font: String(pdfium.FPDFTextObj_GetFont(object)),
+      font: fonts.get(font) as string,
       isTurned: Math.abs(turned[1]) > Math.abs(turned[0]) * 0.2 || turned[0] < 0,
     };
     return drawn;

@@ -52,31 +52,33 @@ const mirrors = new Map([..."()[]{}<>«»‹›"].map((sign, at, all) => [sign, 
 /** Signs beside each other make one run. Of text from right to left, each word does, and each number in it. */
 function addLine(line: Sign[], { runs, turned }: PageText): void {
   const isBackward = line.some(({ text }) => rightToLeft.test(text));
-  let last: Sign | undefined;
+  let first = 0;
   line.forEach((sign, at) => {
-    const run = runs.at(-1);
-    if (sign.isTurned) {
-      if (last?.isTurned) turned.push(`${turned.pop()}${sign.space ? " " : ""}${sign.text}`);
-      else turned.push(sign.text);
-    } else if (run && last && isContinued(last, sign) && !(isBackward && isNumber(sign) && !isNumber(last))) {
-      run.text += sign.space ? ` ${sign.text}` : sign.text;
-      run.x = Math.min(run.x, sign.x);
-      run.right = Math.max(run.right, sign.right);
-    } else {
-      const { x, right, y, height, font, space } = sign;
-      const text = isBackward ? unmirrored(sign, last, line[at + 1]) : sign.text;
-      runs.push({ text, x, right, y, height, font, isSpaced: space === "drawn" });
-    }
-    last = sign;
+    const next = line[at + 1];
+    if (next && isContinued(sign, next, isBackward)) return;
+    const signs = line.slice(first, at + 1);
+    const text = signs.map((one, place) => (place > 0 && one.space ? ` ${one.text}` : one.text)).join("");
+    if (sign.isTurned) turned.push(text);
+    else runs.push(runOf(signs, isBackward ? unmirrored(text, signs, line[first - 1], next) : text));
+    first = at + 1;
   });
+}
+
+function runOf(signs: Sign[], text: string): Run {
+  const [{ x, y, height, font, space }] = signs as [Sign];
+  const left = signs.reduce((least, sign) => Math.min(least, sign.x), x);
+  const right = signs.reduce((most, sign) => Math.max(most, sign.right), Number.NEGATIVE_INFINITY);
+  return { text, x: left, right, y, height, font, isSpaced: space === "drawn" };
 }
 
 const isNumber = ({ text }: Sign) => /[\p{L}\p{N}]/u.test(text);
 
-function isContinued(last: Sign, sign: Sign): boolean {
+function isContinued(last: Sign, sign: Sign, isLineBackward: boolean): boolean {
+  if (last.isTurned || sign.isTurned) return last.isTurned && sign.isTurned;
   const { height } = sign;
-  if (last.isTurned || last.font !== sign.font || Math.abs(last.height - height) > 0.1) return false;
+  if (last.font !== sign.font || Math.abs(last.height - height) > 0.1) return false;
   if (Math.abs(last.y - sign.y) > 0.1 * height) return false;
+  if (isLineBackward && isNumber(sign) && !isNumber(last)) return false;
   const isBackward = rightToLeft.test(sign.text);
   if (isBackward !== rightToLeft.test(last.text) || (isBackward && sign.space)) return false;
   const gap = isBackward ? last.x - sign.right : sign.x - last.right;
@@ -85,7 +87,8 @@ function isContinued(last: Sign, sign: Sign): boolean {
 }
 
 /** PDFium mirrors brackets in text from right to left, of which files have the sign that is read. */
-function unmirrored({ text, x }: Sign, last: Sign | undefined, next: Sign | undefined): string {
+function unmirrored(text: string, [sign]: Sign[], last: Sign | undefined, next: Sign | undefined): string {
+  const x = sign?.x ?? 0;
   const isBackward = next ? next.x < x : last !== undefined && last.x > x;
   return (isBackward && mirrors.get(text)) || text;
 }
