@@ -126,6 +126,26 @@ describe("a wait", () => {
   });
 });
 
+test("a run whose event came before its worker let go of it is due at once, else when its own wait is over", async () => {
+  const wake = async (worker: { id: string; fence: string }, stuck: string[]) => {
+    await answer("svc_private.suspend_run($1, $2, $3)", worker.id, worker.fence, stuck);
+    const row = await run(worker.id);
+    return [row?.wake_at !== null && row?.wake_at < new Date(), row?.wait_marker];
+  };
+  const [early, late] = [await held(), await held()];
+  await wait(early, "0", "go");
+  await signal(early.id, "go", "a");
+  expect(await wake(early, ["0"])).toEqual([true, null]);
+  await wait(late, "0", "another branch");
+  await wait(late, "1", "go");
+  await db.sql(
+    "update svc.workflow_steps set due_at = now() + interval '9 hours' where run_id = $1 and position = '1'",
+    [late.id],
+  );
+  expect(await wake(late, ["1"])).toEqual([false, "wait:go"]);
+  expect((await run(late.id))?.wake_at.getTime()).toBeGreaterThan(Date.now() + 7 * 3_600_000);
+});
+
 test("a thousand events that were taken leave room for others", async () => {
   const worker = await held();
   await db.sql(

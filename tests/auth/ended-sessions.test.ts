@@ -1,0 +1,117 @@
+// If this file fails, a session or an API key that has ended, or is another user's, lets somebody in or gets a new key.
+import { beforeAll, expect, test } from "vitest";
+import { database } from "../support/database.ts";
+
+const db = database();
+const hash = (byte: string) => Buffer.from(byte.repeat(32), "hex");
+const hashes = { live: hash("01"), over: hash("02"), banned: hash("03") };
+
+beforeAll(async () => {
+  await db.sql(`alter table auth."user" add column banned boolean`); // as better-auth's plugin admin
+  await db.sql(`insert into auth."user" (id, name, email, banned) values
+    ('ann', 'Ann', 'ann@x.test', false), ('bob', 'Bob', 'bob@x.test', false), ('eve', 'Eve', 'eve@x.test', true)`);
+  await db.sql(`insert into auth.session (id, user_id, token, expires_at) values
+    ('live', 'ann', 'live token', 'tomorrow'), ('over', 'ann', 'over token', 'yesterday'),
+    ('of bob', 'bob', 'token of bob', 'tomorrow')`);
+  for (const [id, user, day] of [
+    ["live", "ann", "tomorrow"],
+    ["over", "ann", "yesterday"],
+    ["banned", "eve", "tomorrow"],
+  ] as const)
+    await db.sql(
+      `insert into auth.api_key (id, user_id, name, start, hash, scopes, expires_at) values ($1, $2, 'x', 'svc_', $3, '{*}', $4)`,
+      [`${id} key`, user, hashes[id], day],
+    );
+});
+
+const answer = async (call: string, ...values: unknown[]) => (await db.sql(`select ${call} as it`, values))[0]?.it;
+
+test("only a session and a key that live count as a session", async () => {
+  const ids = ["live", "over", "live key", "over key", "banned key", "unknown"];
+  const live = [];
+  for (const id of ids) if (await answer("auth.has_session($1)", id)) live.push(id);
+  expect(live).toEqual(["live", "live key"]);
+  const ended = await db.sql("select * from auth.list_ended_sessions($1)", [ids]);
+  expect(ended.flatMap(Object.values).sort()).toEqual(["over", "over key", "unknown"]);
+});
+
+test("a token finds its session while that lives", async () => {
+  const found = async (token: string) =>
+    (await db.sql("select session_id from auth.find_session($1)", [token])).map((row) => row.session_id);
+  expect([await found("live token"), await found("over token"), await found("unknown")]).toEqual([["live"], [], []]);
+});
+
+test("a JWT is valid for a session that lives, its user, and the user's present version", async () => {
+  const [row] = await db.sql("select version from auth.find_session('live token')");
+  const version = BigInt(row?.version);
+  const valid = async (session: string, user: string, v: bigint) =>
+    (await db.sql("select * from auth.check_session($1, $2, $3)", [session, user, v])).length;
+  expect([
+    await valid("live", "ann", version),
+    await valid("over", "ann", version),
+    await valid("live", "bob", version),
+    await valid("live", "ann", version - 1n),
+  ]).toEqual([1, 0, 0, 0]);
+});
+
+test("a key is found while it and its user may act", async () => {
+  const found = await db.sql("select key_id, is_due from auth.find_api_keys($1)", [Object.values(hashes)]);
+  expect(found).toEqual([{ key_id: "live key", is_due: true }]);
+});
+
+test("the use of a key is noted once in ten minutes", async () => {
+  const used = async (at: string) => {
+    await db.sql("update auth.api_key set last_used_at = now() - $1::interval where id = 'live key'", [at]);
+    await db.sql("select auth.note_api_key_use('live key')");
+    return (await db.sql("select now() - last_used_at < '1 minute' as now from auth.api_key where id = 'live key'"))[0]
+      ?.now;
+  };
+  expect([await used("11 minutes"), await used("9 minutes")]).toEqual([true, false]);
+});
+
+test("a new key is for the person of a session that lives, and counts that person's live keys alone", async () => {
+  let byte = 16;
+  const add = async (session: string, person: string, most: number) => {
+    const [row] = await db.sql(
+      "select refused from auth.insert_api_key($1, $2, $2, 'x', 'svc_', $3, '{*}', '1 day', $4)",
+      [session, person, hash((byte++).toString(16)), most],
+    );
+    return row?.refused;
+  };
+  expect(await add("of bob", "ann", 9)).toBe("ended");
+  expect(await add("over", "ann", 9)).toBe("ended");
+  expect(await add("live", "ann", 1)).toBe("many");
+  expect(await add("live", "ann", 2)).toBe(null); // the one that is over does not count
+  expect(await add("live", "ann", 2)).toBe("many");
+  expect(await add("of bob", "bob", 1)).toBe(null);
+});
+
+test("a sign-in opens its session only with the password that was checked, of that very account", async () => {
+  const open = async () =>
+    (await db.sql("select session_id from auth.open_session('live token', 'checked', null, null, null)")).length;
+  const account = (provider: string, id: string, password: string) =>
+    db.sql(
+      `insert into auth.account (id, user_id, provider_id, account_id, password, created_at, updated_at)
+       values (gen_random_uuid(), 'ann', $1, $2, $3, now(), now())`,
+      [provider, id, password],
+    );
+  await account("other", "ann", "checked");
+  await account("credential", "bob", "checked");
+  expect(await open()).toBe(0);
+  await account("credential", "ann", "changed meanwhile");
+  expect(await open()).toBe(0);
+  await db.sql("update auth.account set password = 'checked' where password = 'changed meanwhile'");
+  expect(await open()).toBe(1);
+});
+
+test("keys are removed of their user alone, all or one", async () => {
+  const left = async () =>
+    (await db.sql("select id from auth.api_key where id like '% key' order by id")).map(({ id }) => id);
+  await db.sql("select auth.remove_api_keys('ann', 'banned key')");
+  await db.sql("select auth.remove_api_keys('bob', 'live key')");
+  expect(await left()).toEqual(["banned key", "live key", "over key"]);
+  await db.sql("select auth.remove_api_keys('ann', 'over key')");
+  expect(await left()).toEqual(["banned key", "live key"]);
+  await db.sql("select auth.remove_api_keys('ann', null)");
+  expect(await left()).toEqual(["banned key"]);
+});
