@@ -150,3 +150,40 @@ test("the limit of a day holds for invitations at once", async () => {
   expect(answers).toEqual(["AP429", "done"]);
   expect(await invite(ann, org, "last@example.com")).toBe("AP429");
 });
+
+test("an organization is deleted between two statements of somebody who joins, and neither fails", async () => {
+  const { ann, org } = await twoOwners();
+  const [lou] = (await users("lou")) as [Person];
+  const id = await invited(ann, org, lou.email);
+  await db.sql(`create function public.pause() returns trigger language plpgsql as $$
+      begin perform pg_advisory_xact_lock(42); return null; end $$;
+    create trigger pause after update on svc.organization_invitations for each row execute function public.pause();
+    select pg_advisory_lock(42)`);
+  const [joining, deleting] = [await begin(lou), await begin(ann)];
+  const joined = outcome(joining, accepting, [id]);
+  await until(async () => (await db.sql(waitsForLock)).length === 1);
+  const deleted = outcome(deleting, "delete from svc.organizations where id = $1", [org]);
+  await until(async () => (await db.sql(waitsForLock)).length === 2);
+  await db.sql("select pg_advisory_unlock(42); drop trigger pause on svc.organization_invitations");
+  expect([await joined, await deleted]).toEqual([[{ org }], []]);
+});
+
+test("an account that creates organizations at once owns a hundred at most", async () => {
+  const [mia] = (await users("mia")) as [Person];
+  await db.sql(
+    `with made as (insert into svc.organizations (name) select 'Acme' from generate_series(1, 99) returning id)
+     insert into svc.organization_members (org_id, user_id, role) select id, $1, 'owner' from made`,
+    [mia.id],
+  );
+  const create: Step = [mia, "select svc.create_organization('Acme')", []];
+  expect(await race(create, create)).toEqual(["done", "AP429"]);
+});
+
+test("an organization that gets service accounts at once has twenty at most", async () => {
+  const [noa, pia] = (await users("noa", "pia")) as [Person, Person];
+  const org = await found(noa);
+  await add(org, pia, "owner");
+  const text = "insert into svc.service_accounts (org_id, name, role) values ($1, 'x', 'member')";
+  for (let n = 0; n < 19; n++) await db.sql(text, [org]);
+  expect(await race([noa, text, [org]], [pia, text, [org]])).toEqual(["done", "AP409"]);
+});

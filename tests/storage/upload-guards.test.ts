@@ -1,8 +1,8 @@
 // If this file fails, somebody reads, changes or finishes the upload of another user, one of another kind, or one that
 // has expired: the functions themselves refuse it, whatever their callers asked before.
 import { randomUUID } from "node:crypto";
-import { beforeAll, describe, expect, test } from "vitest";
-import { database } from "../support/database.ts";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { database, waitsForLock } from "../support/database.ts";
 
 const db = database();
 const token = "a".repeat(64);
@@ -153,4 +153,32 @@ test("an upload by a URL that is being sent does not expire for a day", async ()
     [sent, waiting, abandoned, unused],
   ]);
   expect(left.map(({ id }) => id).sort()).toEqual([sent, waiting].sort());
+});
+
+describe("a reservation", () => {
+  const reserve = (unfinished: number, quota: number | null = null) =>
+    `select refused from svc_private.reserve_upload('ann', false, 'parts', 'x', 'text/plain', 'private', 10, '1 hour',
+       ${unfinished}, ${quota}, null)`;
+  beforeEach(() => db.sql("delete from svc.storage_uploads"));
+
+  test("counts uploads in parts of its user that have not expired", async () => {
+    for (const row of [{ kind: "url" }, { kind: "call" }, { user_id: "bob" }, { expires_at: "yesterday" }])
+      await upload(row);
+    expect(await db.sql(reserve(1))).toEqual([{ refused: null }]);
+    expect(await db.sql(reserve(1))).toEqual([{ refused: "unfinished" }]);
+  });
+
+  test.each([
+    ["uploads in progress", reserve(1), "unfinished"],
+    ["bytes", reserve(9, 6000), "quota"],
+  ])("waits for another one of its user, so that both do not take the last room of %s", async (_, text, refused) => {
+    await db.sql("delete from svc.storage_objects");
+    const [one, other] = [await db.connect("admin"), await db.connect("admin")];
+    await one.query("begin");
+    expect((await one.query(text)).rows).toEqual([{ refused: null }]);
+    const late = other.query(text);
+    await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+    await one.query("commit");
+    expect((await late).rows).toEqual([{ refused }]);
+  });
 });
