@@ -115,3 +115,40 @@ test("keys are removed of their user alone, all or one", async () => {
   await db.sql("select auth.remove_api_keys('ann', null)");
   expect(await left()).toEqual(["banned key"]);
 });
+
+test("scopes limit API keys and callers without an account, and neither users nor the system", async () => {
+  const client = await db.connect("admin");
+  const may = async (role: string, user: string) => {
+    await client.query("begin");
+    await client.query("select set_config('svc.user_id', $1, true), set_config('role', $2, true)", [user, role]);
+    const { rows } = await client.query("select svc.has_scope('notes:read') as it");
+    await client.query("rollback");
+    return rows[0].it;
+  };
+  expect([
+    await may("svc_authenticated", "ann"),
+    await may("svc_authenticated", "ann\tvisit\tboss"),
+    await may("svc_system", ""),
+    await may("svc_authenticated", "ann\tkey\tnotes:write notes:read"),
+    await may("svc_authenticated", "ann\tkey\t*"),
+  ]).toEqual([true, true, true, true, true]);
+  expect([
+    await may("svc_anonymous", ""),
+    await may("svc_authenticated", "ann\tkey\tnotes:write"),
+    await may("svc_authenticated", "ann\tlater\t*"),
+  ]).toEqual([false, false, false]);
+});
+
+test("only an encrypted value of a column for such values is encrypted again", async () => {
+  const [old, next] = ["$ba$1$old", "$ba$2$next"];
+  const reseal = (column: string, from: string, to: string, table = "auth.account") =>
+    db.sql("select svc_private.reseal($1, $2, $3, $4) as it", [table, column, from, to]).then(
+      ([row]) => row?.it,
+      ({ code }) => code,
+    );
+  await db.sql("update auth.account set access_token = $1, password = 'a hash' where provider_id = 'other'", [old]);
+  expect(await reseal("access_token", old, "plain")).toBe("22023");
+  expect(await reseal("password", "a hash", next)).toBe("22023");
+  expect(await reseal("name", old, next, "svc.storage_objects")).toBe("22023");
+  expect([await reseal("access_token", old, next), await reseal("access_token", old, next)]).toEqual([true, false]);
+});

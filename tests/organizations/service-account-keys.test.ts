@@ -154,3 +154,16 @@ test("a removal and a new name at the same moment do not wait for each other", a
   expect((await renaming).body.json).toMatchObject({ name: "Exporter", role: null });
   expect(await db.sql("select from auth.api_key where user_id = $1", [one.id])).toEqual([]);
 });
+
+test("a key is removed as one of its own account alone, also by the function below the policies", async () => {
+  const [one, other] = [await bot(), await bot()];
+  const keys = await db.sql(
+    `insert into auth.api_key (user_id, name, start, hash, scopes, expires_at)
+     select id, 'x', 'svc_', sha256(convert_to(id, 'UTF8')), '{*}', 'tomorrow' from unnest($1::text[]) id returning id, user_id`,
+    [[one.id, other.id]],
+  );
+  const key = keys.find(({ user_id }) => user_id === other.id)?.id;
+  const remove = async (account: string) =>
+    (await db.sql("select svc_private.delete_service_account_key($1, $2) as it", [account, key]))[0]?.it;
+  expect([await remove(one.id), await remove(other.id)]).toEqual([false, true]);
+});
