@@ -1,6 +1,6 @@
 // If this file fails, a session or an API key that has ended, or is another user's, lets somebody in or gets a new key.
 import { beforeAll, expect, test } from "vitest";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 
 const db = database();
 const hash = (byte: string) => Buffer.from(byte.repeat(32), "hex");
@@ -151,4 +151,25 @@ test("only an encrypted value of a column for such values is encrypted again", a
   expect(await reseal("password", "a hash", next)).toBe("22023");
   expect(await reseal("name", old, next, "svc.storage_objects")).toBe("22023");
   expect([await reseal("access_token", old, next), await reseal("access_token", old, next)]).toEqual([true, false]);
+});
+
+test("a ban ends with its time", async () => {
+  await db.sql(`alter table auth."user" add column ban_expires timestamptz`);
+  const may = async (until: string | null) => {
+    await db.sql(`update auth."user" set ban_expires = $1 where id = 'eve'`, [until]);
+    return answer("auth.may_act('eve')");
+  };
+  expect([await may(null), await may("tomorrow"), await may("yesterday")]).toEqual([false, false, true]);
+});
+
+test("of two processes that add a signing key at once, the second one waits and takes the first one's", async () => {
+  const add = (id: string) => `select auth.add_key('${id}', 'public', 'private', '{}') as it`;
+  const [one, other] = [await db.connect("admin"), await db.connect("admin")];
+  await db.sql("delete from auth.jwks");
+  await one.query("begin");
+  expect((await one.query(add("one"))).rows).toEqual([{ it: true }]);
+  const late = other.query(add("other"));
+  await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+  await one.query("commit");
+  expect((await late).rows).toEqual([{ it: false }]);
 });
