@@ -8356,7 +8356,7 @@ CREATE OR REPLACE FUNCTION svc_private.claim_upload(upload uuid, token_sha256 te
  SET search_path TO ''
 AS $function$
   update svc.storage_uploads u set claimed_at = now()
-   where u.id = upload and u.kind = 'url' and u.token_sha256 = claim_upload.token_sha256
+   where u.id = upload and u.token_sha256 = claim_upload.token_sha256
      and u.claimed_at is null and u.expires_at > now() and auth.may_act(u.user_id)
   returning u.size
 $function$

@@ -1,5 +1,5 @@
 -- Claims a signed URL for one request. Called by src/storage/uploads.ts as svc_system, with the hash of the URL's
--- token.
+-- token. Only uploads by a URL have a token (the constraint storage_uploads_token).
 
 create or replace function svc_private.claim_upload(upload uuid, token_sha256 text)
 returns double precision
@@ -8,7 +8,7 @@ volatile
 set search_path = ''
 as $$
   update svc.storage_uploads u set claimed_at = now()
-   where u.id = upload and u.kind = 'url' and u.token_sha256 = claim_upload.token_sha256
+   where u.id = upload and u.token_sha256 = claim_upload.token_sha256
      and u.claimed_at is null and u.expires_at > now() and auth.may_act(u.user_id)
   returning u.size
 $$;
