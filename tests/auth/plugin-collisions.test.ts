@@ -1,15 +1,7 @@
 // If this file fails, a better-auth plugin replaces an endpoint or a table, and no error says so.
 import type { BetterAuthPlugin } from "better-auth";
 import { createAuthEndpoint } from "better-auth/api";
-import {
-  admin,
-  bearer,
-  captcha,
-  genericOAuth,
-  jwt,
-  oAuthProxy,
-  organization,
-} from "better-auth/plugins";
+import { admin, bearer, captcha, genericOAuth, jwt, oAuthProxy, organization } from "better-auth/plugins";
 import { describe, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { DefinitionError } from "../../src/kit/definition-error.ts";
