@@ -88,3 +88,41 @@ test("a code outlives the secret's rotation, and one that an earlier version has
   expect(await verify("+4944", "123456")).toBe(200);
   await next.close();
 });
+
+test("a process of an earlier version, which reads the stored values as they are, accepts no code that can be guessed, and counts tries", async () => {
+  const number = "+4915100000005";
+  const mailbox = "lou@example.com";
+  await post("/phone-number/send-otp", { phoneNumber: number });
+  await post("/email-otp/send-verification-otp", { email: mailbox, type: "sign-in" });
+  const { adapter } = (await server.auth.signIn()).library.context;
+  const earlier = async (identifier: string) => {
+    const where = [{ field: "identifier", value: identifier }];
+    return (await adapter.findOne<{ value: string }>({ model: "verification", where }))?.value ?? "";
+  };
+  for (const identifier of [number, `sign-in-otp-${mailbox}`]) {
+    const value = await earlier(identifier);
+    for (const compared of [value.split(":")[0] ?? "", value.slice(0, value.lastIndexOf(":"))])
+      expect(compared.length).toBeGreaterThan(80);
+    expect(value).toMatch(/^[^:]+:0$/);
+    // It has compared a wrong code.
+    const next = `${value.slice(0, -1)}2`;
+    await db.sql("update auth.verification set value = $2 where identifier = $1", [identifier, next]);
+  }
+  const [text = "", mail = ""] = codes;
+  expect(await post("/phone-number/verify", { phoneNumber: number, code: "wrong" })).toBe(400);
+  expect(await post("/phone-number/verify", { phoneNumber: number, code: text })).toBe(403);
+  expect(await post("/sign-in/email-otp", { email: mailbox, otp: mail })).toBe(200);
+});
+
+test("a code that no secret of the list decrypts is none, and another one can be asked for", async () => {
+  const page = { headers: { origin } };
+  await post("/phone-number/send-otp", { phoneNumber: "+4915100000006" });
+  await post("/email-otp/send-verification-otp", { email: "max@example.com", type: "sign-in" });
+  const next = await startAuthServer(db, { definition, secrets: [`another ${secret}`] });
+  const ask = async (path: string, body: object) => (await next.post(path, body, page)).status;
+  expect(await ask("/phone-number/verify", { phoneNumber: "+4915100000006", code: codes[0] })).toBe(400);
+  expect(await ask("/sign-in/email-otp", { email: "max@example.com", otp: codes[1] })).toBe(400);
+  expect(await ask("/email-otp/send-verification-otp", { email: "max@example.com", type: "sign-in" })).toBe(200);
+  expect(await ask("/sign-in/email-otp", { email: "max@example.com", otp: codes[2] })).toBe(200);
+  await next.close();
+});
