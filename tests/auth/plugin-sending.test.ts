@@ -2,6 +2,7 @@
 // the log.
 import { emailOTP, magicLink, phoneNumber, twoFactor } from "better-auth/plugins";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { besideAnswers } from "../../src/auth/plugins/plugin-senders.ts";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, origin, startAuthServer } from "../support/auth-server.ts";
 import { database } from "../support/database.ts";
@@ -139,4 +140,11 @@ test("a service that stops waits for the messages that are being sent", async ()
   }, 200);
   await closed;
   expect(order).toEqual(["sent", "stopped"]);
+});
+
+test("a plugin without such a function stays as it is, also one of another maker with the same id", async () => {
+  const endpoints = {};
+  const plugins = [twoFactor({ otpOptions: { period: 5 } }), { id: "phone-number", endpoints }, { id: "magic-link" }];
+  const made = await besideAnswers(plugins, { send: () => {} });
+  for (const [at, plugin] of plugins.entries()) expect(made[at]).toBe(plugin);
 });
