@@ -1,6 +1,7 @@
 -- Sends dead deliveries again, with all their attempts; those of webhooks that are still declared and have receivers. Called by
--- svc_private.act_retry_deliveries() and svc_hidden.retry_delivery_as_authenticated(). A delivery that comes back takes its place before later ones of its row that wait, and
--- after those that have been sent. It does not wait for what the receiver has asked for by Retry-After.
+-- svc_private.act_retry_deliveries() and svc_hidden.retry_delivery_as_authenticated(). A delivery that comes back takes its place
+-- before later ones of its row that wait, and after those that have been sent. It does not wait for what the receiver has asked for
+-- by Retry-After.
 --
 -- A call takes at most 10,000, those that died first before others: `svc webhooks retry --dead` calls until fewer are left. All at once
 -- could take longer than a statement may.
