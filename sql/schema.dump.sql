@@ -2948,8 +2948,10 @@ begin
   for entry in
     select t.kind, t.most, make_interval(secs => t.span) as span,
            coalesce(
-             (select a.subject from auth.attempt a
-               where a.kind = t.kind and a.subject = t.known and a.kept_until > moment),
+             (select case when a.kind = t.kind then a.subject else 'known' end
+                from auth.attempt a
+               where a.kind = case when t.kind in ('mails', 'texts') then 'signInsPerAccount' else t.kind end
+                 and a.subject = t.known and a.kept_until > moment),
              t.subject
            ) as subject
       from unnest(kinds, subjects, known_subjects, limits, seconds) as t (kind, subject, known, most, span)

@@ -9,7 +9,8 @@
 -- for the row, whose moment is earlier than that of the window's first call.
 --
 -- While auth.remember_address() keeps a known subject, that subject is counted instead of the usual one: failures from
--- elsewhere do not lock the owner out at home.
+-- elsewhere do not lock the owner out at home. For the limits of all callers together, 'mails' and 'texts', all these subjects are
+-- one count, 'known': strangers cannot use up what goes to accounts where these have signed in.
 --
 -- One call in fifty removes expired rows, twice as many as fifty calls add; no other cleanup is needed. Rows that were removed stay in the
 -- index until a vacuum, and a dump or a forgotten transaction holds that back: if every call searched, each would read all of them, and
@@ -43,8 +44,10 @@ begin
   for entry in
     select t.kind, t.most, make_interval(secs => t.span) as span,
            coalesce(
-             (select a.subject from auth.attempt a
-               where a.kind = t.kind and a.subject = t.known and a.kept_until > moment),
+             (select case when a.kind = t.kind then a.subject else 'known' end
+                from auth.attempt a
+               where a.kind = case when t.kind in ('mails', 'texts') then 'signInsPerAccount' else t.kind end
+                 and a.subject = t.known and a.kept_until > moment),
              t.subject
            ) as subject
       from unnest(kinds, subjects, known_subjects, limits, seconds) as t (kind, subject, known, most, span)

@@ -7,6 +7,7 @@ import { database } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
 
 const sent: string[] = [];
+let lastCode = "";
 const note = (to: string) => void sent.push(to);
 const definition = defineAuth({
   emailAndPassword: { sendResetPassword: ({ email }) => note(email) },
@@ -17,7 +18,13 @@ const definition = defineAuth({
     plugins: [
       magicLink({ sendMagicLink: ({ email }) => note(email) }),
       organization({ sendInvitationEmail: async ({ email }) => note(email) }),
-      phoneNumber({ sendOTP: ({ phoneNumber: number }) => note(number) }),
+      phoneNumber({
+        sendOTP({ phoneNumber: number, code }) {
+          lastCode = code;
+          note(number);
+        },
+        signUpOnVerification: { getTempEmail: (number) => `${number}@phone.invalid` },
+      }),
     ],
   }),
 });
@@ -36,8 +43,8 @@ beforeEach(async () => {
 });
 
 /** Each request from another network, to the next process. */
-function ask(path: string, body: object, bearer?: string) {
-  const headers = { origin, "x-forwarded-for": `198.51.100.${++at}` };
+function ask(path: string, body: object, bearer?: string, network = `198.51.100.${++at}`) {
+  const headers = { origin, "x-forwarded-for": network };
   const server = servers[at % servers.length] as AuthServer;
   return server.post(path, body, { headers, ...(bearer !== undefined && { bearer }) });
 }
@@ -90,4 +97,26 @@ test("so are all mails: links, resets, those of a sign-up and those of a signed-
   expect((await text(1)).status).toBe(200);
   await expect.poll(() => sent).toHaveLength(4);
   expect([...sent].sort()).toEqual(["+882131", ann.email, "b@example.com", "c@example.com"].sort());
+});
+
+test("strangers use up nothing of accounts on networks where these have signed in, which have one limit together", async () => {
+  const home = "203.0.113.7";
+  const number = "+8819";
+  const code = (phoneNumber: string, network?: string) =>
+    ask("/phone-number/send-otp", { phoneNumber }, undefined, network);
+  expect((await code(number, home)).status).toBe(200);
+  const verified = await ask("/phone-number/verify", { phoneNumber: number, code: lastCode }, undefined, home);
+  expect(verified.status).toBe(200);
+  const reset = (email: string, network?: string) =>
+    ask("/request-password-reset", { email, redirectTo: "/" }, undefined, network);
+  expect((await ask("/sign-up", { ...ann, email: "ivy@example.com" }, undefined, home)).status).toBe(200);
+  await ask("/sign-in", { ...ann, email: "ivy@example.com" }, undefined, home);
+
+  for (let n = 0; n < 9; n++) await Promise.all([text(n), reset(`${n}@example.com`)]);
+  for (const stranger of [() => text(9), () => code(number), () => code("+8818", home), () => reset("ivy@example.com")])
+    expect((await stranger()).status).toBe(429);
+  for (const status of [200, 200, 200, 429]) expect((await code(number, home)).status).toBe(status);
+  expect((await reset("ivy@example.com", home)).status).toBe(200);
+  await db.sql("update auth.attempt set count = 4 where (kind, subject) = ('mails', 'known')");
+  expect((await reset("ivy@example.com", home)).status).toBe(429);
 });

@@ -29,7 +29,7 @@ export type AttemptLimits = Readonly<Record<Kind, number | false>>;
 export interface Counter {
   kind: Kind;
   subject: string;
-  /** Counted instead of the subject while this value is remembered. */
+  /** Counted instead of the subject while this value is remembered; for `mails` and `texts`, all such values are one count. */
   known?: string;
 }
 
@@ -97,7 +97,7 @@ export class AttemptCounters {
     if ((this.#told.get(kind) ?? 0) > Date.now()) return;
     this.#told.set(kind, Date.now() + seconds * 1000);
     const about = { limit: `limits.${kind}`, most: limits[kind], retryAfter: seconds };
-    log.error(about, `no more ${ofAll[kind]} are sent in this hour: the limit of all callers together is reached`);
+    log.error(about, `${ofAll[kind]} are refused until the hour ends: the limit of all callers together is reached`);
   }
 
   /** @param kept kinds that stay counted (Default: none) */

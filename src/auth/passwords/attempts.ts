@@ -191,16 +191,21 @@ export class Attempts {
   }
 
   /**
-   * Counts requested mails and text messages, whether or not the recipients have accounts.
+   * Counts requested mails and text messages, whether or not the recipients have accounts. Those of an account on a network
+   * where it has signed in are apart from all others in the limits of all callers together.
    *
    * @param names normalised addresses, and telephones by `telephoneOf`
    * @param about null: only the recipients are limited, not who asks
+   * @param accounts as for `guess` (Default: the names)
    * @throws SvcError RATE_LIMITED
    */
-  async mail(names: readonly string[], about: Headers | null): Promise<void> {
+  async mail(names: readonly string[], about: Headers | null, accounts = names): Promise<void> {
+    const [account, ...others] = new Set(accounts);
+    const isOne = about !== null && account !== undefined && others.length === 0;
+    const known = isOne ? { known: this.#known(account, about) } : {};
     const counters = [...new Set(names.map(mailboxOf))].flatMap((name): Counter[] => [
       { kind: "mailsPerAccount", subject: this.#hash(name) },
-      { kind: isTelephone(name) ? "texts" : "mails", subject: "all" },
+      { kind: isTelephone(name) ? "texts" : "mails", subject: "all", ...known },
     ]);
     if (about) counters.push({ kind: "mailsPerAddress", subject: networkIn(about) });
     await this.#counters.take(counters);

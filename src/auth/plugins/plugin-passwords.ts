@@ -62,7 +62,7 @@ export async function countingGuesses(
   try {
     const accounts = await accountsOf(parts, inner, given, credential);
     const sends = path === "/sign-in/phone-number" && accounts.unverified.length > 0 && requiresVerification(parts);
-    if (sends) await parts.attempts.mail(accounts.unverified.map(telephoneOf), from);
+    if (sends) await parts.attempts.mail(accounts.unverified.map(telephoneOf), from, accounts.names);
     // A token that names no user is counted like the links in our mails.
     if (accounts.names.length === 0 && !hashes) return await attempts.redeem(from, () => check());
     const compare = hashes ? (guess: Guess) => passwords.hashQueue.run(() => check(guess)) : check;
@@ -97,10 +97,12 @@ async function countMails(
   if (isReading(request.method) || !mailing.test(path)) return;
   const named = given.flatMap(({ key, value }) => (typeof value === "string" ? recipient(key, value) : []));
   const isSecondFactor = path === "/two-factor/send-otp";
-  const recipients = isSecondFactor ? (await accountsOf(parts, inner, given, credential)).names : named;
-  requireFewNames(new Set(recipients).size);
+  requireFewNames(new Set(named).size);
+  if (named.length === 0 && !isSecondFactor) return;
+  const { names } = await accountsOf(parts, inner, given, credential);
+  const recipients = isSecondFactor ? names : named;
   const isFree = credential?.live && !recipients.some(isTelephone);
-  if (recipients.length > 0) await parts.attempts.mail(recipients, isFree ? null : about(request));
+  if (recipients.length > 0) await parts.attempts.mail(recipients, isFree ? null : about(request), names);
 }
 
 function recipient(key: string, value: string): string[] {
