@@ -21,35 +21,10 @@ afterAll(async () => {
   await provider.close();
 });
 
-const refused = async (callbackURL: string) =>
-  expect(await new Browser(server).begin({ callbackURL })).toMatchObject({ status: 400, location: null });
 const stateOf = (location: URL | null) => location?.searchParams.get("state") ?? "";
 const nonceOf = (location: URL | null) => location?.searchParams.get("nonce") ?? "";
 
 describe("where the browser is sent", () => {
-  test("GHSA-8jhw-6pjj-8723: an absolute URL of a stranger, in a GET that no origin check looks at", async () => {
-    await refused("https://evil.test");
-    await refused("http://evil.test/path?x=https://front.test");
-  });
-
-  test("GHSA-hjpm-7mrm-26w8: an address without a scheme, which browsers complete", async () => {
-    for (const target of ["//evil.test", "//evil.test/%2f..", "///evil.test", "/\\evil.test"]) await refused(target);
-  });
-
-  test("GHSA-vp58-j275-797x: an address that begins or ends like a trusted one", async () => {
-    for (const target of [
-      "https://front.test.evil.test",
-      "https://evil.test/https://front.test",
-      "https://evil.test?.front.test",
-      "https://front.test@evil.test",
-      "https://evilfront.test",
-      "front.test.evil.test",
-      "\\/\\/evil.test",
-    ]) {
-      await refused(target);
-    }
-  });
-
   test("GHSA-36rg-gfq2-3h56: other parameters that name a place, or a place in another parameter's value", async () => {
     const places = {
       errorCallbackURL: "https://evil.test",
@@ -68,17 +43,6 @@ describe("where the browser is sent", () => {
     expect(failed.location?.href).toBe(`${front}/?error=provider_error`);
     const signedIn = await browser.signIn(provider, { claims: { ...victim } }, { callbackURL: front, ...places });
     expect(signedIn.location?.origin).toBe(front);
-  });
-
-  test("GHSA-86j7-9j95-vpqj: a redirect URI that is a script", async () => {
-    for (const target of [
-      "javascript:alert(1)",
-      "JavaScript://front.test/%0aalert(1)",
-      "data:text/html,x",
-      "vbscript:x",
-    ]) {
-      await refused(target);
-    }
   });
 
   test("GHSA-9x4v-xfq5-m8x5: HTML in a parameter, given back as a page", async () => {
@@ -109,17 +73,6 @@ describe("where the browser is sent", () => {
 });
 
 describe("whose account it is", () => {
-  test("GHSA-g38m-r43w-p2q7: an attacker signs up with the victim's address and waits for the victim's Google sign-in", async () => {
-    const claims = { ...victim, sub: "squatted", email: "squatted@example.com" };
-    const mallory = (await server.signUp({ email: claims.email, password: "correct horse", name: "Mallory" })).body;
-    const page = await new Browser(server).signIn(provider, { claims }, { callbackURL: front });
-    expect(results(page)).toEqual({ error: "account_not_linked" });
-    expect(await db.sql("select id from auth.account where account_id = 'squatted'")).toEqual([]);
-    expect(await db.sql('select email_verified from auth."user" where id = $1', [mallory.user.id])).toEqual([
-      { email_verified: false },
-    ]);
-  });
-
   test("GHSA-qq9h-g4jm-xgf3: the proof of a mailbox turns a stranger's sign-up, password and sessions into the owner's", async () => {
     const claims = { ...victim, sub: "squatted-2", email: "squatted2@example.com" };
     const mallory = (await server.signUp({ email: claims.email, password: "correct horse", name: "Mallory" })).body;
@@ -154,18 +107,6 @@ describe("whose account it is", () => {
 });
 
 describe("state and PKCE", () => {
-  test("GHSA-wxw3-q3m9-c3jr: a state that is not the one in the cookie", async () => {
-    const browser = new Browser(server);
-    const { location } = await browser.begin({ callbackURL: front });
-    const code = provider.code(nonceOf(location), { claims: { ...victim } });
-    const exchanges = provider.exchanges.length;
-    expect((await browser.back({ state: "x".repeat(43), code })).status).toBe(400);
-    expect((await browser.back({ state: stateOf((await new Browser(server).begin()).location), code })).status).toBe(
-      400,
-    );
-    expect(provider.exchanges).toHaveLength(exchanges);
-  });
-
   test("GHSA-wxw3-q3m9-c3jr: the code of one flow under the state of another, in one browser", async () => {
     const browser = new Browser(server);
     const [one, two] = [await browser.begin({ callbackURL: front }), await browser.begin({ callbackURL: front })];
@@ -234,12 +175,6 @@ describe("once is once", () => {
     });
     const statuses = (await Promise.all(tabs)).map(({ status }) => status);
     expect(statuses.toSorted()).toEqual([302, ...Array(19).fill(400)]);
-  });
-
-  test("GHSA-hc7v-rggr-4hvx: one token, redeemed many times at the same moment", async () => {
-    const page = await new Browser(server).signIn(provider, { claims: { ...victim } }, { callbackURL: front });
-    const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(server, results(page).code)));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)]);
   });
 });
 

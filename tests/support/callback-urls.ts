@@ -83,6 +83,8 @@ const userinfo = [
     "https://front.test/@/..//@evil.test\\",
   ],
   ...[
+    "https://evil.test/https://front.test",
+    "https://evil.test?.front.test",
     "https://evil.test#@front.test",
     "https://evil.test?@front.test",
     "https://evil.test/@front.test",
@@ -103,11 +105,13 @@ const slashes = [
     "//front.test",
     "//app.test",
     "//evil.test/..",
+    "//evil.test/%2f..",
     "//evil.test@app.test",
   ],
   ...[
     "/\\evil.test",
     "\\/evil.test",
+    "\\/\\/evil.test",
     "\\\\evil.test",
     "\\evil.test",
     "/\\/evil.test",
