@@ -142,16 +142,21 @@ async function addDocuments(db: Database, owners: unknown[]): Promise<void> {
      insert into svc.workflow_steps (run_id, position, kind, name, is_done, user_id)
      select id, '1', 'step', 'rag.ingest', true, user_id from runs where created_at > now() - interval '90 minutes'`,
   );
-  // Each vector has a different length, so that lengths identify rows as ids do.
   await db.sql(
     `insert into svc.rag_chunks (section_id, source_id, corpus, visibility, owner_id, position, text, sentence_starts,
-       start_offset, end_offset, page_start, page_end, words, embedding)
-     select id, source_id, corpus, visibility, owner_id, 2 * position + odd, $1, '{1}', 0, 1, 1, 1,
-            svc_hidden.words_of($1, 'english'), array_fill(1::real, array[(row_number() over (order by id, odd))::integer])
+       start_offset, end_offset, page_start, page_end, words)
+     select id, source_id, corpus, visibility, owner_id, 2 * position + odd, $1, '{1}', 0, 1, 1, 1, svc_hidden.words_of($1, 'english')
        from svc.rag_sections cross join generate_series(0, 1) as odd`,
     [words],
   );
+  await db.sql(ownLengths);
 }
+
+/** Gives each chunk a vector of another length, so that lengths identify rows as ids do. */
+export const ownLengths = `
+  update svc.rag_chunks c set embedding = array_fill(1::real, array[n.length])
+    from (select id, row_number() over (order by section_id, position)::integer as length from svc.rag_chunks) as n
+   where n.id = c.id`;
 
 const labels = corpora.flatMap((corpus) =>
   visibilities.flatMap((visibility) => ["even", "odd"].map((kind) => `${corpus} ${visibility} ${kind}`)),
