@@ -7,7 +7,7 @@ import { plant, situations, writingSituations } from "./situations.ts";
 import { world } from "./world.ts";
 
 const made = world();
-const { db, sql, callers, fewScopes, running } = made;
+const { db, sql, callers, running } = made;
 const doors = writingDoors(made);
 const tables = [...new Set(doors.map(({ table }) => table))];
 const copyOf = (table: string) => `door_copy_of_${table.replace(".", "_")}`;
@@ -67,19 +67,24 @@ describe.for(all)("where $name", (situation) => {
   });
   test("pages.createMany inserts what the policies let the caller insert", async () => {
     const into = "insert into pages (user_id, title, corpus, visibility)";
+    let inserted = 0;
     for (const caller of callers) {
-      for (const { corpus, visibility } of fewScopes) {
+      for (const { corpus, visibility } of made.fewScopes) {
         const about = `${caller.name}, ${visibility} in ${corpus}`;
         const asRow = `${into} values (svc.current_user_id(), 'made', $1, $2) returning id`;
         const may = await sql.query(caller, asRow, [corpus, visibility]).catch(refusedAs([]));
-        const row = { title: "made", corpus, visibility };
-        const rows = [{ title: "made", corpus: "open" }, row];
+        // The schema has no default for the rank.
+        const row = { title: "made", corpus, visibility, rank: 0 };
+        const rows = [{ title: "made", corpus: "open", rank: 0 }, row];
         const answer = await running.mutate(caller.user, "pages.createMany", { rows });
         expect(isGiven(answer), about).toBe(may.length === 1);
         const removed = await sql.all("delete from pages where title = 'made' returning user_id");
         const owned = Array.from({ length: 2 * may.length }, () => ({ user_id: caller.user?.id }));
         expect(removed, about).toEqual(owned);
+        inserted += removed.length;
       }
     }
+    if (situation.name === "nothing is shown") expect(inserted).toBe(0);
+    else expect(inserted).toBeGreaterThan(0);
   });
 });
