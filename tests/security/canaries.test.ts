@@ -10,6 +10,7 @@ import { procedure } from "../fixture/backend/index.ts";
 import * as schema from "../fixture/backend/schema.ts";
 import { execute } from "../support/admin.ts";
 import { database } from "../support/database.ts";
+import { withQuickPasswords } from "../support/quick-passwords.ts";
 import { apiWith } from "../support/service.ts";
 
 const canary = (what: string) => `canary-${what}-${randomBytes(9).toString("hex")}`;
@@ -97,7 +98,11 @@ beforeAll(async () => {
   auth.username = login;
   auth.password = planted.databasePassword ?? "";
   service = await startService({
-    app: { api, auth: defineAuth({ oauth: { allowedReturnModes: ["token", "cookie"] } }), schema },
+    app: {
+      api,
+      auth: withQuickPasswords(defineAuth({ oauth: { allowedReturnModes: ["token", "cookie"] } })),
+      schema,
+    },
     config: {
       ...base,
       port: 0,
