@@ -7,8 +7,9 @@ import { floatsAt, type Matrix, moved, type OpenPdf, readText, scratch } from ".
 
 /** Of fpdf_annot.h and fpdf_formfill.h. */
 const subtypes = { freeText: 3, widget: 20 };
-const fields = { comboBox: 4, listBox: 5, textField: 6 };
-const hiddenFlag = 2;
+const fields = { unknown: 0, comboBox: 4, listBox: 5, textField: 6 };
+/** Flags: hidden, and not shown on a screen. */
+const hidden = 2 | 32;
 
 export function filledIn(pdf: OpenPdf, page: number, shown: Matrix): Run[] {
   const { pdfium } = pdf;
@@ -17,7 +18,7 @@ export function filledIn(pdf: OpenPdf, page: number, shown: Matrix): Run[] {
   for (let at = 0; at < count; at++) {
     const annotation = pdfium.FPDFPage_GetAnnot(page, at);
     if (annotation === 0) continue;
-    const text = pdfium.FPDFAnnot_GetFlags(annotation) & hiddenFlag ? "" : textOf(pdf, annotation);
+    const text = pdfium.FPDFAnnot_GetFlags(annotation) & hidden ? "" : textOf(pdf, annotation);
     if (text.trim() !== "") runs.push(...linesOf(pdf, annotation, text, shown));
     pdfium.FPDFPage_CloseAnnot(annotation);
   }
@@ -30,8 +31,11 @@ function textOf(pdf: OpenPdf, annotation: number): string {
   if (subtype === subtypes.freeText) return stringOf(pdf, annotation, "Contents");
   if (subtype !== subtypes.widget) return "";
   const field = pdfium.FPDFAnnot_GetFormFieldType(form, annotation);
-  if (field === fields.listBox) return selectedOf(pdf, annotation);
-  if (field !== fields.textField && field !== fields.comboBox) return "";
+  // Of no field that the form lists, as after a merge of files.
+  if (field <= fields.unknown)
+    return /^(Tx|Ch)$/.test(stringOf(pdf, annotation, "FT")) ? stringOf(pdf, annotation, "V") : "";
+  const selected = field === fields.listBox || field === fields.comboBox ? selectedOf(pdf, annotation) : "";
+  if (selected !== "" || (field !== fields.textField && field !== fields.comboBox)) return selected;
   return readText(pdf, (place, room) => pdfium.FPDFAnnot_GetFormFieldValue(form, annotation, place, room));
 }
 

@@ -24,20 +24,32 @@ export const wideGap = 0.8;
 /** Segments beside each other, in the order in which they are read. */
 export type Row = Segment[];
 
-const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/gu;
+/** Signs of scripts from right to left, without the figures of Arabic and Persian, which are read from the left. */
+const backwardSign = String.raw`[\u0590-\u065f\u066d-\u06ef\u06fa-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]`;
+export const rightToLeft = new RegExp(backwardSign, "u");
+const everyRightToLeft = new RegExp(backwardSign, "gu");
 const bullet = /^(?:[•‣▪◦●○■□–—*-]|\(?(?:\d{1,3}|[a-z])[.)])$/;
 
 /** From top to bottom. */
 export function rowsOf(runs: Run[]): Row[] {
   const sorted = [...runs].sort((one, other) => one.y - other.y || one.x - other.x);
   const rows: Run[][] = [];
+  let main: Run | undefined;
   for (const run of sorted) {
     const row = rows.at(-1);
-    const [first] = row ?? [];
-    if (!row || !first || !isBeside(first, run)) rows.push([run]);
+    const isApart = !row || !main || !isBeside(main, run);
+    if (isApart) rows.push([run]);
     else if (!row.some((one) => isShadow(one, run))) row.push(run);
+    // Lowered signs stand beside the largest of a row, which is not the first one if others are raised.
+    if (isApart || run.height > (main as Run).height) main = run;
   }
-  return rows.map(cutRow);
+  const texts = rows.map((row) => row.map(({ text }) => text).join(""));
+  const leanings = texts.map(leaning);
+  const isPageBackward = leanings.reduce((sum, one) => sum + one, 0) < 0;
+  return rows.map((row, at) => {
+    const isMixed = isPageBackward && rightToLeft.test(texts[at] as string);
+    return cutRow(row, isMixed || (leanings[at] as number) < 0);
+  });
 }
 
 /** Raised and lowered signs stand beside larger ones. */
@@ -52,7 +64,7 @@ const isShadow = (one: Run, other: Run) =>
   Math.abs(one.x - other.x) < 0.2 * one.height &&
   Math.abs(one.y - other.y) < 0.2 * one.height;
 
-function cutRow(runs: Run[]): Row {
+function cutRow(runs: Run[], isBackward: boolean): Row {
   runs.sort((one, other) => one.x - other.x);
   const parts: Run[][] = [];
   let right = Number.NEGATIVE_INFINITY;
@@ -63,14 +75,13 @@ function cutRow(runs: Run[]): Row {
     else parts.push([run]);
     right = Math.max(right, run.right);
   }
-  const isBackward = leaning(runs.map(({ text }) => text).join("")) < 0;
   const row = parts.map((part) => joinRuns(part, isBackward));
   return isBackward ? row.reverse() : row;
 }
 
 /** Letters from left to right minus those from right to left. */
 export const leaning = (text: string) =>
-  (text.match(/\p{L}/gu)?.length ?? 0) - 2 * (text.match(rightToLeft)?.length ?? 0);
+  (text.match(/\p{L}/gu)?.length ?? 0) - 2 * (text.match(everyRightToLeft)?.length ?? 0);
 
 /** @param runs from left to right */
 export function joinRuns(runs: Run[], isBackward: boolean): Segment {

@@ -3,7 +3,8 @@
  * Next hop: `pdf-signs.ts` reads the signs, `pdf-forms.ts` what was filled in; `pdf-rows.ts` makes rows of the runs.
  */
 import { filledIn } from "./pdf-forms.ts";
-import { type Run, readSigns, type Sign } from "./pdf-signs.ts";
+import { rightToLeft } from "./pdf-rows.ts";
+import { type Run, readSigns, type Shown, type Sign } from "./pdf-signs.ts";
 import { floatsAt, type Matrix, type OpenPdf, scratch } from "./pdfium.ts";
 
 export interface PageText {
@@ -18,20 +19,38 @@ export function readPages(pdf: OpenPdf, first: number, last: number): PageText[]
   const pages: PageText[] = [];
   for (let number = first; number <= last; number++) {
     const page = pdfium.FPDF_LoadPage(document, number - 1);
-    const found: PageText = { runs: [], turned: [] };
-    if (page !== 0) {
-      const shown = shownAs(pdf, page);
-      found.runs.push(...filledIn(pdf, page, shown));
-      for (const line of readSigns(pdf, page, shown)) addLine(line, found);
-      pdfium.FPDF_ClosePage(page);
-    }
-    pages.push(found);
+    pages.push(page === 0 ? { runs: [], turned: [] } : readPage(pdf, page));
+    pdfium.FPDF_ClosePage(page);
   }
   return pages;
 }
 
-/** From the upper left corner of what is shown of the page, turned as the page is. */
-function shownAs(pdf: OpenPdf, page: number): Matrix {
+function readPage(pdf: OpenPdf, page: number): PageText {
+  let shown = shownAs(pdf, page, 0);
+  let lines = readSigns(pdf, page, shown);
+  const turn = usualTurn(lines);
+  if (turn > 0) {
+    shown = shownAs(pdf, page, 4 - turn);
+    lines = readSigns(pdf, page, shown);
+  }
+  const found: PageText = { runs: filledIn(pdf, page, shown.matrix), turned: [] };
+  for (const line of lines) addLine(line, found);
+  return found;
+}
+
+/** How most of the text is turned: a page may lie on its side, and vertical Japanese is read like one that does. */
+function usualTurn(lines: Sign[][]): number {
+  const counts = [0, 0, 0, 0];
+  for (const line of lines) for (const { turn } of line) if (turn in counts) (counts[turn] as number)++;
+  const all = lines.reduce((sum, line) => sum + line.length, 0);
+  return Math.max(
+    counts.findIndex((count) => count > all / 2),
+    0,
+  );
+}
+
+/** From the upper left corner of what is shown of the page, turned as the page is. @param more quarter turns */
+function shownAs(pdf: OpenPdf, page: number, more: number): Shown {
   const { pdfium } = pdf;
   return scratch(pdf, 16, (place) => {
     pdfium.FPDF_GetPageBoundingBox(page, place);
@@ -42,11 +61,11 @@ function shownAs(pdf: OpenPdf, page: number): Matrix {
       [-1, 0, 0, 1, right, -bottom],
       [0, -1, -1, 0, top, right],
     ];
-    return turns[pdfium.FPDFPage_GetRotation(page)] as Matrix;
+    const matrix = turns[(pdfium.FPDFPage_GetRotation(page) + more) & 3] as Matrix;
+    return { matrix, box: [left, top, right, bottom] };
   });
 }
 
-const rightToLeft = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 const mirrors = new Map([..."()[]{}<>«»‹›"].map((sign, at, all) => [sign, all[at ^ 1] as string]));
 
 /** Signs beside each other make one run. Of text from right to left, each word does, and each number in it. */
@@ -58,7 +77,7 @@ function addLine(line: Sign[], { runs, turned }: PageText): void {
     if (next && isContinued(sign, next, isBackward)) return;
     const signs = line.slice(first, at + 1);
     const text = signs.map((one, place) => (place > 0 && one.space ? ` ${one.text}` : one.text)).join("");
-    if (sign.isTurned) turned.push(text);
+    if (sign.turn !== 0) turned.push(text);
     else runs.push(runOf(signs, isBackward ? unmirrored(text, signs, line[first - 1], next) : text));
     first = at + 1;
   });
@@ -74,7 +93,7 @@ function runOf(signs: Sign[], text: string): Run {
 const isNumber = ({ text }: Sign) => /[\p{L}\p{N}]/u.test(text);
 
 function isContinued(last: Sign, sign: Sign, isLineBackward: boolean): boolean {
-  if (last.isTurned || sign.isTurned) return last.isTurned && sign.isTurned;
+  if (last.turn !== 0 || sign.turn !== 0) return last.turn === sign.turn;
   const { height } = sign;
   if (last.font !== sign.font || Math.abs(last.height - height) > 0.1) return false;
   if (Math.abs(last.y - sign.y) > 0.1 * height) return false;
