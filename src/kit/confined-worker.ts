@@ -12,8 +12,8 @@ const longestIdle = 60_000;
 export class ConfinedWorker<Order extends object, Answer> {
   readonly process: ChildProcessWithoutNullStreams;
   #clock: NodeJS.Timeout | undefined;
-  #answer: ((answer: Answer, bytes: Buffer) => void) | undefined;
-  #end: (() => void) | undefined;
+  /** Of the task that it does now. */
+  #resolve: ((answered: [Answer, Buffer] | null) => void) | undefined;
   /** The end of what it has written to stderr, as when it could not start. */
   log = "";
   /** Whether it was ended because its answer is too large. */
@@ -26,13 +26,13 @@ export class ConfinedWorker<Order extends object, Answer> {
       this.log = (this.log + text).slice(-4_000);
     });
     this.process.stdin.on("error", () => {}); // the "close" event says why
-    this.process.on("error", () => this.#end?.());
-    this.process.on("close", () => this.#end?.());
+    this.process.on("error", () => this.#settle(null));
+    this.process.on("close", () => this.#settle(null));
     const refuse = () => {
       this.isTooLarge = true;
       this.end();
     };
-    readFrames<Answer>(this.process.stdout, (answer, bytes) => this.#answer?.(answer, bytes), { largest, refuse });
+    readFrames<Answer>(this.process.stdout, (answer, bytes) => this.#settle([answer, bytes]), { largest, refuse });
   }
 
   get isOver(): boolean {
@@ -43,10 +43,15 @@ export class ConfinedWorker<Order extends object, Answer> {
   ask(order: Order, bytes: Buffer | undefined): Promise<[Answer, Buffer] | null> {
     return new Promise((resolve) => {
       if (this.isOver) return resolve(null);
-      this.#answer = (answer, made) => resolve([answer, made]);
-      this.#end = () => resolve(null);
+      this.#resolve = resolve;
       writeFrame(this.process.stdin, order, bytes);
     });
+  }
+
+  /** Forgets the task, so that a process that waits keeps neither its bytes nor its answer in memory. */
+  #settle(answered: [Answer, Buffer] | null): void {
+    this.#resolve?.(answered);
+    this.#resolve = undefined;
   }
 
   /** "unref": it is idle, does not keep this process running, and ends after a minute. */

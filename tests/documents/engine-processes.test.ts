@@ -7,6 +7,7 @@ import { convertDocument } from "../../src/documents/convert.ts";
 import { EngineProcesses } from "../../src/documents/engine-processes.ts";
 import { type Child, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
 import type { Task } from "../../src/documents/types.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { pdf } from "../support/papers.ts";
 
 const html = { engine: "local_text", kind: "html" } as const;
@@ -118,6 +119,22 @@ describe("of PDF", () => {
     child.end();
     await ended([child]);
     expect((await read(children, paper("two"))).markdown).toBe("two");
+    children.close();
+    await ended(started);
+  });
+
+  test("one that waits keeps neither the document nor the answer in memory here", async () => {
+    const { children, started } = processes();
+    const [sent, answered] = await (async () => {
+      const child = children.take(reading);
+      const bytes = Buffer.from(paper("one"));
+      const answer = await child.ask(reading, bytes);
+      await children.release(reading)(child);
+      return [new WeakRef(bytes), new WeakRef(answer as object)];
+    })();
+    await new Promise(setImmediate);
+    collectGarbage();
+    expect([sent?.deref(), answered?.deref()]).toEqual([undefined, undefined]);
     children.close();
     await ended(started);
   });
