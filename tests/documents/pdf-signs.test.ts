@@ -130,6 +130,13 @@ describe("text from right to left", () => {
   });
 });
 
+test("one that is locked in a way that PDFium does not know is encrypted, and not damaged", async () => {
+  const locked = pdf([["Text"]])
+    .toString("latin1")
+    .replace("/Root 1 0 R", "/Root 1 0 R /Encrypt << /Filter /Adobe.PubSec /SubFilter /adbe.pkcs7.s5 /V 4 >>");
+  await expect(convertPdf(Buffer.from(locked, "latin1"))).rejects.toMatchObject({ code: "DOCUMENT_ENCRYPTED" });
+});
+
 describe("of fields of a form,", () => {
   const filled = (field: string, form = "/Fields [6 0 R]") =>
     read(at(60, 700, "Name:"), {

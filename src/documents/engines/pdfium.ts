@@ -10,7 +10,7 @@ import { SvcError } from "../../kit/svc-error.ts";
 import { encrypted } from "../../text/refusals.ts";
 
 /** Functions of PDFium. Pointers and handles are addresses in its memory, and a boolean is 0 or 1. */
-export type Pdfium = {
+type Pdfium = {
   readonly [name in Exclude<keyof WrappedPdfiumModule, "pdfium"> | "malloc" | "free"]: (...values: number[]) => number;
 };
 
@@ -35,8 +35,8 @@ export type Matrix = readonly [number, number, number, number, number, number];
 
 /** More take longer than a conversion may. */
 const mostPages = 20_000;
-/** Of FPDF_GetLastError. */
-const needsPassword = 4;
+/** Of FPDF_GetLastError: it needs a password, or is locked by a certificate or another program. */
+const locked = [4, 5];
 
 let compiled: Promise<WebAssembly.Module> | undefined;
 const compile = async () => {
@@ -59,7 +59,7 @@ function withoutFiles(imports: WebAssembly.Imports): WebAssembly.Imports {
 /**
  * The instance is freed when nothing refers to it.
  *
- * @throws SvcError DOCUMENT_ENCRYPTED without its password, PAYLOAD_TOO_LARGE for more pages than are converted here
+ * @throws SvcError DOCUMENT_ENCRYPTED for a locked one, PAYLOAD_TOO_LARGE for more pages than are converted here
  */
 export async function openPdf(bytes: Buffer): Promise<OpenPdf> {
   compiled ??= compile();
@@ -82,7 +82,7 @@ export async function openPdf(bytes: Buffer): Promise<OpenPdf> {
   const document = pdfium.FPDF_LoadMemDocument(file, bytes.length, 0);
   if (document === 0) {
     const error = pdfium.FPDF_GetLastError();
-    throw error === needsPassword ? encrypted() : new Error(`PDFium cannot open it: error ${error}.`);
+    throw locked.includes(error) ? encrypted() : new Error(`PDFium cannot open it: error ${error}.`);
   }
   const pages = pdfium.FPDF_GetPageCount(document);
   if (pages > mostPages) {
