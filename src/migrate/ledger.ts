@@ -3,7 +3,7 @@
  * newer files. The latter occur when an old process restarts during a release.
  * Next hop: `migrate.ts`, which writes it; `src/cli/pending.ts`, which decides whether a process starts.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type pg from "pg";
 import { isQueueCurrent } from "../jobs/queue.ts";
 import { withClient } from "../postgres/with-client.ts";
@@ -51,7 +51,7 @@ export function refusedFor({ pending, newer }: Comparison): readonly string[] {
   return newer.some(isNewer) ? newer : [];
 }
 
-export const checksum = (text: string) => createHash("sha256").update(text).digest("hex");
+export const checksum = (text: string) => hash("sha256", text);
 
 /** Whether this text was applied, also by a version of svc that read it with the line ends of Windows. */
 export const isApplied = (recorded: string, text: string): boolean =>
