@@ -13,7 +13,7 @@ const nested: Record<string, string> = {
 };
 
 /** The revision of the installed library. Another library version may need another number. */
-const wantedRevision = 20;
+export const wantedRevision = 20;
 
 export const isQueueCurrent = async (client: pg.Client): Promise<boolean> =>
   (await queueRevision(client)) >= wantedRevision;

@@ -5,7 +5,8 @@
  */
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { isQueueCurrent } from "../jobs/queue.ts";
+import { isQueueCurrent, wantedRevision } from "../jobs/queue.ts";
+import { sqlState } from "../postgres/errors.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { MigrationError } from "./migration-error.ts";
 import { type MigrationFile, readFolder } from "./migration-files.ts";
@@ -168,14 +169,24 @@ export async function readChecksums(folders: Folders): Promise<Checksums> {
   return { migrations: of("migrations"), sql: of("sql") };
 }
 
-/** Whether a database has exactly these files, and none was edited since. */
-export async function isCurrent(client: pg.Client, files: Checksums): Promise<boolean> {
-  const { migrations, sql } = await readLedger(client);
-  const isSame = (applied: ReadonlyMap<string, string>, wanted: ReadonlyMap<string, string>) =>
-    applied.size === wanted.size && [...wanted].every(([name, sum]) => applied.get(name) === sum);
-  const there = new Map([...sql].filter(([, sum]) => sum !== "")); // the others were deleted
-  return isSame(migrations, files.migrations) && isSame(there, files.sql) && (await isQueueCurrent(client));
+/** Whether a database has exactly these files, and none was edited since. Each start waits for it: it asks once. */
+export async function isCurrent(client: pg.Client, { migrations, sql }: Checksums): Promise<boolean> {
+  const text = `select 'migrations/' || scope || '/' || name, checksum from svc_private.applied_migrations
+    union all select 'sql/' || scope || '/' || path, checksum from svc_private.applied_sql where checksum <> ''
+    union all select 'queue', max(id)::text from graphile_worker.migrations`; // an empty checksum is that of a deleted file
+  const { rows } = await client.query<[string, string]>({ text, rowMode: "array" }).catch((error) => {
+    if (sqlState(error) === undefinedTable) return { rows: [] };
+    throw error;
+  });
+  const applied = new Map(rows);
+  const hasAll = (kind: string, wanted: ReadonlyMap<string, string>) =>
+    [...wanted].every(([key, sum]) => applied.get(`${kind}/${key}`) === sum);
+  const isWhole = applied.size === migrations.size + sql.size + 1 && Number(applied.get("queue")) >= wantedRevision;
+  return isWhole && hasAll("migrations", migrations) && hasAll("sql", sql);
 }
+
+/** SQLSTATE, in a new database. */
+const undefinedTable = "42P01";
 
 /** @param repeated of `sql/` @param fresh migrations */
 export async function recordApplied(

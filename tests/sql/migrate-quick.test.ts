@@ -25,11 +25,20 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 describe("a quick migration", () => {
   test("does nothing if the database has exactly these files", async () => {
     await db.sql("create table public.by_hand (id integer)");
+    const asked = vi.spyOn(pg.Client.prototype, "query");
     expect(await quickly()).toEqual([]);
+    expect(asked).toHaveBeenCalledTimes(2); // settings, and what was applied: each start waits for it
+    asked.mockRestore();
     expect(await db.sql("select relrowsecurity from pg_class where relname = 'by_hand'")).toEqual([
       { relrowsecurity: false },
     ]);
     await db.sql("drop table public.by_hand");
+  });
+
+  test("applies a revision of the queue", async () => {
+    await db.sql("delete from graphile_worker.migrations where id > 19");
+    expect(await quickly()).toEqual(["platform/queue at revision 20"]);
+    expect(await quickly()).toEqual([]);
   });
 
   test("applies a new file, a changed one and a new migration", async () => {
