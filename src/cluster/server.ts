@@ -140,8 +140,12 @@ export async function start(
   settings: Record<string, string>,
 ): Promise<Postmaster> {
   let wanted = port;
+  let isFirst = true;
   return launchUntilReady(files, binDir, async () => {
-    if (!wanted || !(await isFree(wanted, "127.0.0.1"))) wanted = await freePort();
+    // The port of the last time needs no probe, which would end when the application is loaded: a server that cannot have it
+    // says so.
+    if (!wanted || (!isFirst && !(await isFree(wanted, "127.0.0.1")))) wanted = await freePort();
+    isFirst = false;
     writeConfiguration(files, configuration(wanted, settings));
   });
 }
