@@ -67,7 +67,7 @@ export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, 
 }
 
 /**
- * @param release is given the process when it has answered (Default: ends it)
+ * @param release is given the process when it can have another document (Default: ends it)
  * @throws SvcError for faults of the document @throws EngineFailure for faults of the engine
  * @throws the reason of `limits.signal` when it was aborted; the process is ended
  */
@@ -88,15 +88,20 @@ export async function runSandboxed(
   signal?.addEventListener("abort", abort);
   if (signal?.aborted) abort();
   const clock = setTimeout(() => stop("It took too long."), timeMs);
+  let isOver = false;
   const watch = setInterval(async () => {
-    if ((await usageOf(running.process.pid)).memoryBytes > memoryBytes) stop("It took too much memory.");
+    const { memoryBytes: used } = await usageOf(running.process.pid);
+    // It may have another document by now.
+    if (used > memoryBytes && !isOver) stop("It took too much memory.");
   }, 50);
   try {
     const answered = await running.ask(task, bytes);
     signal?.throwIfAborted();
     if (!answered) throw failureOf(running, reason);
-    release(running);
     const { result, error } = checked(answered[0]);
+    // After a failure of the engine it may be the process that is at fault.
+    if (result || error?.code) release(running);
+    else running.end();
     if (result) return result;
     if (error?.code) throw toError(error.code, error);
     throw new EngineFailure(error?.message ?? noAnswer, { cause: running.log });
@@ -104,6 +109,7 @@ export async function runSandboxed(
     signal?.removeEventListener("abort", abort);
     clearTimeout(clock);
     clearInterval(watch);
+    isOver = true;
   }
 }
 

@@ -126,8 +126,10 @@ export class ImageChildren {
     const began = performance.now();
     let reason: Error | undefined;
     let before: number | undefined;
+    let isOver = false;
     const kill = (why: Error) => {
-      if (reason !== undefined) return;
+      // After this image it may make another one.
+      if (reason !== undefined || isOver) return;
       reason = why;
       this.killed++;
       child.end();
@@ -143,6 +145,7 @@ export class ImageChildren {
     }, watchEvery);
     return () => {
       clearInterval(timer);
+      isOver = true;
       return reason;
     };
   }

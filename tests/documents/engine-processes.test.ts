@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
 import { EngineProcesses } from "../../src/documents/engine-processes.ts";
-import { type Child, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
+import { type Child, EngineFailure, runSandboxed, startChild } from "../../src/documents/sandbox.ts";
 import type { Task } from "../../src/documents/types.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { pdf } from "../support/papers.ts";
@@ -99,6 +99,18 @@ describe("of PDF", () => {
       const { markdown } = await convertDocument(fixture(name), {}, { children });
       expect(markdown).toBe(alone[at]?.markdown);
     }
+    children.close();
+    await ended(started);
+  });
+
+  test("a process whose engine failed ends: it may be at fault", async () => {
+    const { children, started } = processes();
+    const child = children.take(reading);
+    const broken = fixture("columns.pdf").subarray(0, 400);
+    const failed = runSandboxed(reading, broken, {}, child, children.release(reading));
+    await expect(failed).rejects.toBeInstanceOf(EngineFailure);
+    expect(child.process.killed).toBe(true);
+    expect((await read(children, paper("two"))).child).not.toBe(child);
     children.close();
     await ended(started);
   });
