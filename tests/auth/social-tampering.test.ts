@@ -46,7 +46,7 @@ test("what follows is refused for its own reason: untouched, a flow ends well", 
   await db.sql('delete from auth."user"');
 });
 
-describe("a state that is none leads nowhere: 400, no redirect, no call to the provider", () => {
+describe("a wrong state leads nowhere: 400, no redirect, no call to the provider", () => {
   const cases: Record<string, () => Promise<{ browser: Browser; query: string }>> = {
     "no state": async () => ({ ...(await begun()), query: "code=x" }),
     "an empty one": async () => ({ ...(await begun()), query: "state=&code=x" }),
