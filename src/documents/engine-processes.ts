@@ -16,7 +16,7 @@ const mostKept = 192 * 1024 * 1024;
 const isReader = (task: Task | undefined) => task?.kind === "pdf" && task.engine !== "parser_b";
 
 export class EngineProcesses {
-  readonly #readers: Child[] = [];
+  #readers: Child[] = [];
   #spare: Child | undefined;
   #isClosed = false;
   readonly #start: typeof startChild;
@@ -27,7 +27,7 @@ export class EngineProcesses {
 
   /** A waiting process, or a new one. */
   take(task?: Task): Child {
-    const waiting = isReader(task) ? this.#readers.pop() : this.#spare;
+    const waiting = isReader(task) ? this.#idleReaders().pop() : this.#spare;
     if (!isReader(task)) this.#prepare();
     // It may have ended by itself.
     if (!waiting || waiting.isOver) return this.#start();
@@ -39,7 +39,7 @@ export class EngineProcesses {
   release(task: Task): (child: Child) => void {
     return async (child) => {
       const isLarge = isReader(task) && (await usageOf(child.process.pid)).memoryBytes > mostKept;
-      if (!isReader(task) || isLarge || this.#isClosed || this.#readers.length >= mostIdle) return child.end();
+      if (!isReader(task) || isLarge || this.#isClosed || this.#idleReaders().length >= mostIdle) return child.end();
       child.hold("unref");
       this.#readers.push(child);
     };
@@ -50,6 +50,12 @@ export class EngineProcesses {
     for (const child of this.#readers.splice(0)) child.end();
     this.#spare?.end();
     this.#spare = undefined;
+  }
+
+  /** Without those that have ended, as after a minute. */
+  #idleReaders(): Child[] {
+    this.#readers = this.#readers.filter(({ isOver }) => !isOver);
+    return this.#readers;
   }
 
   #prepare(): void {

@@ -44,7 +44,7 @@ const defaultMemory = 384 * 1024 * 1024;
 /** Lowers the priority: requests go first. */
 const niceness = 5;
 
-/** The engines are a package of their own: they need 250 MB of libraries. */
+/** The engines are a package of their own, because their libraries are large. */
 const enginesPackage = "@svc/documents";
 
 /**

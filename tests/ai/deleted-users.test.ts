@@ -48,7 +48,7 @@ test.each([
   );
   await db.sql("select svc_private.claim_conversion('bob', repeat('0', 64), 'o', '1 hour')");
   const [deleting, storing] = [await db.connect("admin"), await db.connect("system")];
-  // As the deletion goes on: the user, the ledger, then transcriptions and conversions.
+  // In the order of the deletion: the user, the ledger, then transcriptions and conversions.
   await deleting.query(`begin; select from auth."user" where id = 'bob' for update`);
   await deleting.query("update svc.ai_ledger set user_id = null where user_id = 'bob'");
   const [text, values] = statement(reservation);

@@ -131,7 +131,7 @@ test("a latitude out of range is refused by the table, too", async () => {
   expect((await call("mutation", token, "places.create", { name: "x", lat: 91, lng: 0 })).status).toBe(400);
 });
 
-test("a caller from whom a policy hides rows is served by the indexes, but not by the one that the page warns of", async () => {
+test("the indexes serve a caller who does not see all rows, except for the one that the page warns of", async () => {
   const eve = await person("eve");
   await db.sql(
     `insert into places (user_id, name, lat, lng, is_public)

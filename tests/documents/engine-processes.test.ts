@@ -131,6 +131,11 @@ describe("of PDF", () => {
     child.end();
     await ended([child]);
     expect((await read(children, paper("two"))).markdown).toBe("two");
+    const [older, newer] = [children.take(reading), children.take(reading)];
+    for (const one of [older, newer]) await children.release(reading)(one);
+    newer.end();
+    await ended([newer]);
+    expect((await read(children, paper("three"))).child).toBe(older);
     children.close();
     await ended(started);
   });
