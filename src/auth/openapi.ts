@@ -52,11 +52,9 @@ interface Endpoint {
   required?: string[];
   /** The answer's schema; null for a redirect. */
   answer: JsonSchema | null;
-  errors: Parameters<typeof errors>;
+  /** Besides those of every body, and of every session. */
+  errors?: Parameters<typeof errors>;
 }
-
-/** Errors of endpoints that read a body and count attempts. */
-const bodyErrors: Parameters<typeof errors> = [400, 413, 415];
 
 /** The lengths of a password depend on the `betterAuth` hook. */
 function ownEndpoints({ emailAndPassword }: BetterAuthOptions, providers: readonly string[]): Record<string, Endpoint> {
@@ -65,19 +63,10 @@ function ownEndpoints({ emailAndPassword }: BetterAuthOptions, providers: readon
   const newPassword = text({ minLength, maxLength });
   const signUp = object({ email, password: newPassword, name: text({ minLength: 1, maxLength: 200 }) });
   const signIn = object({ email, password, ...factor }, ["code", "backupCode"]);
+  const keys = { type: "array", items: { type: "object" } };
   return {
-    "post /sign-up": {
-      summary: "Create an account, in token style",
-      body: signUp,
-      answer: tokens,
-      errors: [...bodyErrors, 403, 409],
-    },
-    "post /sign-in": {
-      summary: "Sign in, in token style",
-      body: signIn,
-      answer: tokens,
-      errors: [...bodyErrors, 401, 403],
-    },
+    "post /sign-up": { summary: "Create an account, in token style", body: signUp, answer: tokens, errors: [403, 409] },
+    "post /sign-in": { summary: "Sign in, in token style", body: signIn, answer: tokens, errors: [401, 403] },
     "post /token": {
       summary: "A fresh JWT for a session token",
       security: [{ bearer: [] }],
@@ -88,27 +77,22 @@ function ownEndpoints({ emailAndPassword }: BetterAuthOptions, providers: readon
       summary: "Create an account, in cookie style",
       body: signUp,
       answer: object({ user }),
-      errors: [...bodyErrors, 403, 409],
+      errors: [403, 409],
     },
     "post /sign-in/email": {
       summary: "Sign in, in cookie style",
       body: signIn,
       answer: { anyOf: [object({ user }), challenge] },
-      errors: [...bodyErrors, 401, 403],
+      errors: [401, 403],
     },
     "post /sign-out": { summary: "End the session", security: anyone, answer: success, errors: [401, 403] },
-    "get /me": { summary: "Who is signed in", security: signedIn, answer: object({ user }), errors: [401, 403] },
-    "get /jwks": {
-      summary: "The keys that verify JWTs (RFC 7517)",
-      answer: object({ keys: { type: "array", items: { type: "object" } } }),
-      errors: [],
-    },
+    "get /me": { summary: "Who is signed in", security: signedIn, answer: object({ user }) },
+    "get /jwks": { summary: "The keys that verify JWTs (RFC 7517)", answer: object({ keys }) },
     "post /change-password": {
       summary: "Change the password; all other sessions end",
       security: signedIn,
       body: object({ currentPassword: password, newPassword }),
       answer: success,
-      errors: [...bodyErrors, 401, 403],
     },
     "post /delete-user": {
       summary: "Delete the account",
@@ -116,21 +100,15 @@ function ownEndpoints({ emailAndPassword }: BetterAuthOptions, providers: readon
       body: object({ password }, ["password"]),
       optional: true,
       answer: success,
-      errors: [...bodyErrors, 401, 403, 409],
+      errors: [409],
     },
-    "post /sign-out-everywhere": {
-      summary: "End all sessions of the user",
-      security: signedIn,
-      answer: success,
-      errors: [401, 403],
-    },
+    "post /sign-out-everywhere": { summary: "End all sessions of the user", security: signedIn, answer: success },
     "post /send-verification-email": {
       summary: "Send the verification mail again",
       security: signedIn,
       body: object({ callbackURL: link }, ["callbackURL"]),
       optional: true,
       answer: success,
-      errors: [...bodyErrors, 401, 403],
     },
     "get /verify-email": {
       summary: "The target of the link in that mail",
@@ -142,13 +120,13 @@ function ownEndpoints({ emailAndPassword }: BetterAuthOptions, providers: readon
       summary: "Send a mail with a link to set a new password, if the account exists",
       body: object({ email, redirectTo: link }),
       answer: success,
-      errors: [...bodyErrors, 403],
+      errors: [403],
     },
     "post /reset-password": {
       summary: "Set a new password with the token of that mail",
       body: object({ token: text(), newPassword }),
       answer: success,
-      errors: [...bodyErrors, 401, 403],
+      errors: [401, 403],
     },
     "get /sign-in/social/redirect": {
       summary: "Redirect to the provider's sign-in",
@@ -161,26 +139,23 @@ function ownEndpoints({ emailAndPassword }: BetterAuthOptions, providers: readon
       answer: null,
       errors: [400, 403, 404, 502],
     },
-    ...Object.fromEntries(
-      providers.map((id): [string, Endpoint] => [
-        `get /callback/${id}`,
-        {
-          summary: `The callback that ${labelOf(id)} redirects to`,
-          query: { state: text(), code: text(), error: text() },
-          required: ["state"],
-          answer: null,
-          errors: [400, 403, 404],
-        },
-      ]),
-    ),
+    ...Object.fromEntries(providers.map((id) => [`get /callback/${id}`, callbackOf(id)])),
     "post /oauth/exchange": {
       summary: "Exchange the one-time code of a social sign-in for a session",
       body: object({ code: text() }),
       answer: tokens,
-      errors: [...bodyErrors, 401, 403],
+      errors: [401, 403],
     },
   };
 }
+
+const callbackOf = (provider: string): Endpoint => ({
+  summary: `The callback that ${labelOf(provider)} redirects to`,
+  query: { state: text(), code: text(), error: text() },
+  required: ["state"],
+  answer: null,
+  errors: [400, 403, 404],
+});
 
 /** Of users who let their own programs call. */
 function keyEndpoints({ scopes }: ApiKeyOptions): Record<string, Endpoint> {
@@ -196,26 +171,19 @@ function keyEndpoints({ scopes }: ApiKeyOptions): Record<string, Endpoint> {
       security: signedIn,
       body: object({ name, scopes: { ...list, minItems: 1 }, expiresInDays: days }, ["expiresInDays"]),
       answer: object({ ...shown, key: text() }),
-      errors: [...bodyErrors, 401, 403, 409],
+      errors: [409],
     },
     "get /api-keys": {
       summary: "The API keys of the user, without the keys themselves",
       security: signedIn,
       answer: object({ apiKeys: { type: "array", items: object(shown) } }),
-      errors: [401, 403],
     },
     "delete /api-keys": {
       summary: "Revoke all API keys of the user",
       security: signedIn,
       answer: object({ revoked: { type: "integer" } }),
-      errors: [401, 403],
     },
-    "delete /api-keys/:id": {
-      summary: "Revoke an API key",
-      security: signedIn,
-      answer: success,
-      errors: [401, 403, 404],
-    },
+    "delete /api-keys/:id": { summary: "Revoke an API key", security: signedIn, answer: success, errors: [404] },
   };
 }
 
@@ -243,7 +211,7 @@ export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<
 const idOf = (method: string, path: string) => `svc-auth-${method}${path.replace(/[^A-Za-z0-9]+/g, "-")}`;
 
 function operation(method: string, path: string, endpoint: Endpoint): Part {
-  const { summary, security = nobody, body, optional, query = {}, required = [], answer } = endpoint;
+  const { summary, security = nobody, body, optional, query = {}, required = [], answer, errors: own = [] } = endpoint;
   const inQuery = Object.entries(query).map(([name, schema]) => ({
     name,
     in: "query",
@@ -261,7 +229,7 @@ function operation(method: string, path: string, endpoint: Endpoint): Part {
     ...(body && { requestBody: { required: !optional, content: json(body) } }),
     responses: {
       ...(answer ? { 200: answers("Done.", json(answer)) } : { 302: answers("A redirect.", undefined, location) }),
-      ...errors(...endpoint.errors),
+      ...errors(...own, ...(body ? [400, 413, 415] : []), ...(security === signedIn ? [401, 403] : [])),
     },
   };
 }
@@ -284,9 +252,7 @@ function pluginOperation(
     summary: `An endpoint of the better-auth plugin ${plugin}`,
     security: anyone,
     ...(parameters.length > 0 && { parameters }),
-    ...(method !== "GET" && {
-      requestBody: { content: json(taken ?? {}) },
-    }),
+    ...(method !== "GET" && { requestBody: { content: json(taken ?? {}) } }),
     responses: {
       200: answers("The plugin's answer.", { ...json({}), "*/*": {} }),
       302: answers("A redirect.", undefined, { location: { schema: text() } }),
