@@ -8,9 +8,11 @@
  *
  * Next hop: `take.ts` writes it, `check.ts` reads it.
  */
+
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { jsonIn } from "../kit/json-in.ts";
 import { BackupError } from "./error.ts";
 
 export const manifestName = "manifest.json";
@@ -96,13 +98,9 @@ export async function readManifest(folder: string): Promise<Manifest> {
       hint: "An interrupted backup has none; its name ends in .incomplete.",
     });
   });
-  let manifest: Manifest & { sha256?: string };
-  try {
-    manifest = JSON.parse(text);
-  } catch {
-    throw new BackupError(`${manifestName} is damaged: it is not JSON.`);
-  }
-  const { sha256: stated, ...rest } = manifest;
+  const manifest = jsonIn(text);
+  if (manifest === undefined) throw new BackupError(`${manifestName} is damaged: it is not JSON.`);
+  const { sha256: stated, ...rest } = manifest as Manifest & { sha256?: string };
   if (rest.format > formatVersion) {
     throw new BackupError(`This backup was taken by svc ${rest.version}, and this version cannot read its format.`, {
       hint: "Use that version, or a newer one.",

@@ -2,11 +2,13 @@
  * Reads, parses and filters lines of the log.
  * Next hop: `logs.ts`.
  */
+
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
+import { jsonIn } from "../kit/json-in.ts";
 
 export type Entry = Record<string, unknown>;
 
@@ -45,13 +47,8 @@ const fits = (name: unknown, pattern: string): boolean =>
 
 /** @returns null for a line that is not a log entry, such as output of Node or a library */
 export function parseLine(line: string): Entry | null {
-  if (!line.startsWith("{")) return null;
-  try {
-    const entry = JSON.parse(line) as Entry;
-    return typeof entry.level === "number" && typeof entry.time === "number" ? entry : null;
-  } catch {
-    return null;
-  }
+  const entry = Object(jsonIn(line)) as Entry;
+  return typeof entry.level === "number" && typeof entry.time === "number" ? entry : null;
 }
 
 export const linesOf = (input: Readable): AsyncIterable<string> =>

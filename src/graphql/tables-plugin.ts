@@ -3,11 +3,13 @@
  * list: no soft-deleted rows, no callers without a session where one is required, the same page size and order.
  * Next hop: `preset.ts` lists the plugins, PostGraphile writes the SQL, the tables' policies filter the rows.
  */
+
 import { type PgCodec, type PgResourceOptions, type PgSelectStep, TYPES } from "@dataplan/pg";
 import { type ConnectionStep, type FieldArgs, lambda, type Step } from "grafast";
 import type { ValueNode } from "grafast/graphql";
 import type {} from "graphile-build-pg"; // its names in GraphileConfig
 import { sql } from "pg-sql2";
+import { jsonIn } from "../kit/json-in.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { correctRange, keepNull } from "./codecs.ts";
 import { type Exposed, type ExposedTable, tableOf } from "./exposed.ts";
@@ -236,9 +238,7 @@ type Connection = ConnectionStep<any>;
 
 /** Decodes a cursor, a JSON list in base64. The list itself checks whether it fits. @throws GraphQLError */
 function cursor({ graphql }: GraphileBuild.Build, value: unknown): unknown {
-  try {
-    if (typeof value === "string" && Array.isArray(JSON.parse(Buffer.from(value, "base64").toString()))) return value;
-  } catch {}
+  if (typeof value === "string" && Array.isArray(jsonIn(Buffer.from(value, "base64").toString()))) return value;
   throw new graphql.GraphQLError("This cursor does not come from an earlier answer.");
 }
 

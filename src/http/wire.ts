@@ -5,6 +5,7 @@
  * hold the files, or parts with the names of arguments do. If the path contains the name, the body may omit it. Source:
  * https://orpc.dev/docs/advanced/rpc-protocol
  */
+import { jsonIn } from "../kit/json-in.ts";
 import { serializer, toParts } from "../kit/rich-values.ts";
 import { type Issue, SvcError } from "../kit/svc-error.ts";
 import { isNestedDeeper, requireShallowJson } from "./body.ts";
@@ -142,12 +143,8 @@ function isEncoded(args: unknown): args is { json: unknown; meta: unknown[] } {
 function parseData(data: FormDataEntryValue | null): Whole {
   const text = typeof data === "string" ? data : "";
   requireShallowJson(text);
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (isObject(parsed)) return parsed;
-  } catch {
-    // Continue to the common error below.
-  }
+  const parsed = jsonIn(text);
+  if (isObject(parsed)) return parsed;
   throw new SvcError("BAD_REQUEST", "The multipart body needs a part `data` with JSON.", {
     hint: 'data = {"json": {"name": …, "args": {"file": null}}, "meta": [], "maps": [["args", "file"]]}; files as parts 0, 1, …',
   });

@@ -5,9 +5,11 @@
  * `src/kit/error-codes.ts` has the HTTP status of each code.
  * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
+
 import pg from "pg";
 import { causesOf } from "../kit/causes.ts";
 import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
+import { jsonIn } from "../kit/json-in.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import type { Access } from "./access.ts";
 import { type Identity, identityOfUser, isAnonymous } from "./identity.ts";
@@ -220,11 +222,7 @@ export const failedPlace = (error: unknown) => pathIn(error, "at");
  */
 function pathIn(error: unknown, kind: "at" | "invalid"): (string | number)[] | undefined {
   const [, path = ""] = new RegExp(`^svc:${kind}=(\\[.*\\])(\\n|$)`).exec(fromDatabase(error)?.detail ?? "") ?? [];
-  try {
-    return JSON.parse(path);
-  } catch {
-    return undefined;
-  }
+  return jsonIn(path) as (string | number)[] | undefined;
 }
 
 /** Deadlock and serialization failure: the same statement may succeed on a retry. */

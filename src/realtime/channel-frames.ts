@@ -3,9 +3,11 @@
  * leaves. docs/reference/realtime.md lists the frames.
  * Next hop: `channels.ts`.
  */
+
 import { createHash, randomBytes } from "node:crypto";
 import type { ChannelDefinition } from "../contract/channel-definition.ts";
 import { requireShallowJson } from "../http/body.ts";
+import { jsonIn } from "../kit/json-in.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { decode, encodeMessage, encodeState, type Place, topicOf } from "./channel-codec.ts";
 import { type ChannelRates, channelLimits } from "./channel-limits.ts";
@@ -223,11 +225,7 @@ const notThere = () =>
 function placeOf(definition: ChannelDefinition, key: string): Place {
   const { args } = split(key);
   requireShallowJson(args ?? "");
-  let given: unknown;
-  try {
-    given = args === null ? {} : JSON.parse(args);
-  } catch {
-    throw new SvcError("BAD_REQUEST", "What follows :: in the channel's key is not JSON.");
-  }
+  const given = jsonIn(args ?? "{}");
+  if (given === undefined) throw new SvcError("BAD_REQUEST", "What follows :: in the channel's key is not JSON.");
   return topicOf(definition, decode(given));
 }

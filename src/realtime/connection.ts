@@ -4,9 +4,11 @@
  * Next hop: `subscription-topics.ts` for the queries that may be watched, `subscription-registry.ts` for the events of each,
  * `outbox.ts` for sending.
  */
+
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import { requireShallowJson } from "../http/body.ts";
+import { jsonIn } from "../kit/json-in.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { ChannelFrames, type ChannelServices } from "./channel-frames.ts";
@@ -281,10 +283,6 @@ interface ClientFrame {
 
 function parse(text: string): ClientFrame | undefined {
   requireShallowJson(text);
-  try {
-    const frame: unknown = JSON.parse(text);
-    return typeof frame === "object" && frame !== null ? frame : undefined;
-  } catch {
-    return undefined;
-  }
+  const frame = jsonIn(text);
+  return typeof frame === "object" && frame !== null ? frame : undefined;
 }

@@ -17,6 +17,7 @@
  * its own identity, and the policies decide what it sees.
  * Next hop: `transaction-events.ts` makes topics of changes, `subscription-registry.ts` finds the subscribers.
  */
+
 import type { CrudDefinition } from "../contract/crud.ts";
 import type { DefinedAt } from "../contract/defined-at.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
@@ -27,6 +28,7 @@ import { tableName } from "../crud/followed-tables.ts";
 import { relatedTables } from "../crud/related-arguments.ts";
 import { wireForms } from "../crud/wire-kinds.ts";
 import { requireShallowJson } from "../http/body.ts";
+import { jsonIn } from "../kit/json-in.ts";
 import type { ApiKey } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { bucketOf, bucketTopic } from "./buckets.ts";
@@ -201,12 +203,8 @@ function ofRuns(name: string, args: string | null, userId: string): string[] {
 /** Of a key, plain or encoded. */
 function argumentsIn(args: string | null): { id?: unknown } {
   requireShallowJson(args ?? "");
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(args ?? "null");
-  } catch {
-    throw new SvcError("BAD_REQUEST", "What follows :: in the query's key is not JSON.");
-  }
+  const parsed = jsonIn(args ?? "null");
+  if (parsed === undefined) throw new SvcError("BAD_REQUEST", "What follows :: in the query's key is not JSON.");
   const plain = Object(parsed) as { json?: unknown };
   return Object(plain.json ?? plain);
 }

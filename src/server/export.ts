@@ -4,6 +4,7 @@
  * connection and a snapshot.
  * Next hop: `src/transfer/export-rows.ts`.
  */
+
 import type { ServerResponse } from "node:http";
 import { admit, type Runtime, requireSessionOf } from "../call/invoke.ts";
 import type { Api } from "../contract/api.ts";
@@ -12,6 +13,7 @@ import type { Endpoint } from "../http/endpoint.ts";
 import { toSvcError } from "../http/errors.ts";
 import { callerOf, exchangeOf } from "../http/exchange.ts";
 import { queryText } from "../http/request.ts";
+import { jsonIn } from "../kit/json-in.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { identityOf } from "../postgres/identity.ts";
 import { RequestTransaction } from "../postgres/transaction.ts";
@@ -109,11 +111,8 @@ function readQuery(query: URLSearchParams, format: Format): { args: Record<strin
   const args: Record<string, unknown> = {};
   for (const name of parameters) if (query.has(name)) args[name] = query.get(name);
   if (args.filters !== undefined) {
-    try {
-      args.filters = JSON.parse(String(args.filters));
-    } catch {
-      refuse("filters", 'must be JSON, such as {"status":"open"}');
-    }
+    args.filters = jsonIn(String(args.filters));
+    if (args.filters === undefined) refuse("filters", 'must be JSON, such as {"status":"open"}');
   }
   const spreadsheet = query.get("spreadsheet") ?? "false";
   if (!["true", "false"].includes(spreadsheet)) refuse("spreadsheet", "must be true or false");

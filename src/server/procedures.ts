@@ -2,6 +2,7 @@
  * `POST /api/query` and `POST /api/mutation`: decodes a body, finds and runs the procedure, encodes the result.
  * Next hop: `src/call/invoke.ts`.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { invokeKeyed } from "../call/batch.ts";
 import { admit, checkOutput, invoke, invokeStatement, isGenerated, type Runtime } from "../call/invoke.ts";
@@ -22,6 +23,7 @@ import {
   wireLimits,
   withMembers,
 } from "../http/wire.ts";
+import { jsonIn } from "../kit/json-in.ts";
 import { isJson } from "../kit/media-type.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import type { Authenticate, Session } from "../kit/session.ts";
@@ -225,12 +227,9 @@ const leadingName = /^\uFEFF?\s*\{\s*(?:"json"\s*:\s*\{\s*)?"name"\s*:\s*("(?:[^
  * @throws SvcError PAYLOAD_TOO_LARGE if the name is not there
  */
 function nameIn(start: Buffer): string {
-  const [, name] = leadingName.exec(start.toString("utf8")) ?? [];
-  try {
-    if (name !== undefined) return JSON.parse(name);
-  } catch {
-    // An escape that JSON does not have: no procedure has such a name.
-  }
+  const [, written = ""] = leadingName.exec(start.toString("utf8")) ?? [];
+  const name = jsonIn(written); // with an escape that JSON does not have, it names no procedure
+  if (typeof name === "string") return name;
   throw new SvcError("PAYLOAD_TOO_LARGE", "The beginning of this call does not name a procedure.", {
     hint:
       'Without a session, calls above 16 KiB must send the name first: {"name": …, "args": …}, in a form in its first part, ' +

@@ -3,10 +3,12 @@
  * by the log that they read, and each that has sockets answers by a notification.
  * Next hop: `sql/studio/studio_ask_channels.sql`; `src/realtime/channel-report.ts` answers.
  */
+
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Notification } from "pg";
 import { z } from "zod";
+import { jsonIn } from "../kit/json-in.ts";
 import { acquire } from "../postgres/acquire.ts";
 import { panel } from "./panel.ts";
 import { explained } from "./view.ts";
@@ -21,15 +23,6 @@ const report = z.object({
   rooms: z.array(z.tuple([z.string(), count])),
   messages: z.array(z.tuple([z.number(), z.string(), z.string(), count])),
 });
-
-/** @returns null for what is no report */
-function reportIn(text = ""): z.output<typeof report> | null {
-  try {
-    return report.parse(JSON.parse(text));
-  } catch {
-    return null;
-  }
-}
 
 export const channelsPanel = panel(z.strictObject({}), async (_, { read }) => {
   const question = randomUUID();
@@ -49,6 +42,6 @@ export const channelsPanel = panel(z.strictObject({}), async (_, { read }) => {
   } finally {
     client.off("notification", hear);
   }
-  const reports = heard.flatMap((text) => reportIn(text) ?? []);
+  const reports = heard.flatMap((text) => report.safeParse(jsonIn(text)).data ?? []);
   return { processes: reports.sort((a, b) => a.process.localeCompare(b.process)) };
 });

@@ -3,10 +3,12 @@
  * without cookies. The package is loaded here, only if the option is set.
  * Next hop: `../library-options.ts` adds it to the plugins; `plugin-second-factor.ts` says when a passkey is two factors.
  */
+
 import { createRequire } from "node:module";
 import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
 import type { AuthDefinition } from "../../contract/auth.ts";
 import { DefinitionError } from "../../kit/definition-error.ts";
+import { jsonIn } from "../../kit/json-in.ts";
 import { requirePackages } from "../../kit/optional-packages.ts";
 import type { Library } from "../library-types.ts";
 import { blamingRightly, checkNewPasskey, noteVerified } from "./passkey-rules.ts";
@@ -110,17 +112,9 @@ const nameOf = ({ context }: Pick<Library, "context">) => context.createAuthCook
 /** The cookie that a body of token style stands for, or "". */
 export function challengeCookie(library: Library, plugin: string, credential: Credential | null, body: Buffer): string {
   if (!isWithoutCookies(plugin, credential) || body.length === 0) return "";
-  const given = memberOf(body);
+  const { [member]: given } = Object(jsonIn(body.toString())) as Record<string, unknown>;
   // Cookies of the library are spelled as encodeURIComponent spells them: nothing here ends a value.
   return typeof given === "string" && /^[\w.%~-]{1,500}$/.test(given) ? `${nameOf(library)}=${given}` : "";
-}
-
-function memberOf(body: Buffer): unknown {
-  try {
-    return (Object(JSON.parse(body.toString())) as Record<string, unknown>)[member];
-  } catch {
-    return undefined; // the plugin refuses the body
-  }
 }
 
 /** What an answer of token style adds to its body, if anything. @param cookies of the answer, as `Set-Cookie` has them */

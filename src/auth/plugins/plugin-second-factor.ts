@@ -4,8 +4,10 @@
  * is given.
  * Next hop: `../passwords/second-factor.ts`.
  */
+
 import type { Response as HttpResponse, Request } from "express";
 import { sendJson } from "../../http/exchange.ts";
+import { jsonIn } from "../../kit/json-in.ts";
 import { challenge, hasSecondFactor, isTrusted, methodsOf, secondFactorRequired } from "../passwords/second-factor.ts";
 import type { AuthParts } from "../routes/endpoint.ts";
 import { redirect, withoutReferrer } from "../routes/redirect.ts";
@@ -30,13 +32,8 @@ const userVerified = 0x04;
  * security key that is merely touched is one, and the plugin takes it. The plugin checks the signature of these data.
  */
 function isUnlocked(body: Buffer): boolean {
-  let said: unknown;
-  try {
-    said = JSON.parse(body.toString());
-  } catch {
-    return false;
-  }
-  const { authenticatorData: text } = Object(Object(Object(said).response).response) as { authenticatorData?: unknown };
+  const { response } = Object(jsonIn(body.toString()));
+  const { authenticatorData: text } = Object(Object(response).response) as { authenticatorData?: unknown };
   if (typeof text !== "string") return false;
   const data = Buffer.from(text, "base64url");
   // Other decoders must read the same bytes.

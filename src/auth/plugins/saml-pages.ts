@@ -4,8 +4,10 @@
  * page. The page needs no place in `frontendOrigins`, and may not call the API.
  * Called by `../routes/plugins.ts`.
  */
+
 import type { Request } from "express";
 import { mediaType } from "../../http/body.ts";
+import { jsonIn } from "../../kit/json-in.ts";
 import { isJson } from "../../kit/media-type.ts";
 import { isStorableText } from "../../kit/storable-text.ts";
 import { SvcError } from "../../kit/svc-error.ts";
@@ -68,11 +70,7 @@ export function isOfBrowser({ library, origins }: AuthParts, request: Request, b
 /** As the plugin reads it. A form may have it twice, of which the last one counts there. */
 function relayStateIn(request: Request, body: Buffer): unknown {
   if (!isJson(mediaType(request))) return new URLSearchParams(body.toString()).getAll("RelayState").at(-1);
-  try {
-    return Object(JSON.parse(body.toString())).RelayState;
-  } catch {
-    return undefined;
-  }
+  return Object(jsonIn(body.toString())).RelayState;
 }
 
 /** As the plugin finds it: what `auth.ts` names goes before what users have registered. */

@@ -4,10 +4,12 @@
  * drops notices silently, and a broken network reports nothing.
  * Next hop: `verified-tokens.ts`; the notices come from `sql/auth/notify_*.sql`.
  */
+
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Logger } from "pino";
+import { jsonIn } from "../../kit/json-in.ts";
 import { breakConnection } from "../../postgres/silence.ts";
 import { askAuth } from "../ask-auth.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
@@ -154,7 +156,7 @@ export class Revocations {
    */
   hear(notice = ""): void {
     const { verified, log } = this.#options;
-    const { user, session } = parse(notice);
+    const { user, session } = Object(jsonIn(notice)) as { user?: unknown; session?: unknown };
     // The user's id is not logged: an application may derive ids from addresses.
     log.trace({ session }, "received that tokens have ended");
     if (typeof user !== "string") verified.end({});
@@ -187,13 +189,5 @@ async function inTime<T>(broken: AbortSignal, work: Promise<T>): Promise<T> {
   } finally {
     clearTimeout(timer);
     broken.removeEventListener("abort", fail);
-  }
-}
-
-function parse(payload: string): { user?: unknown; session?: unknown } {
-  try {
-    return Object(JSON.parse(payload));
-  } catch {
-    return {};
   }
 }

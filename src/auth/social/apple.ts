@@ -3,10 +3,12 @@
  * Apple's page (`routes/social.ts`), and the name comes in that form, at the first sign-in only.
  * https://developer.apple.com/documentation/signinwithapple
  */
+
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { SignJWT } from "jose";
 import type { Logger } from "pino";
 import { DefinitionError } from "../../kit/definition-error.ts";
+import { jsonIn } from "../../kit/json-in.ts";
 import { OpenIdProvider } from "./openid.ts";
 import type { ProviderSettings } from "./provider.ts";
 
@@ -45,12 +47,8 @@ export class AppleProvider extends OpenIdProvider {
 
 /** The name in Apple's form. It is not signed, as a name that a user types. */
 function nameIn(text: string | null): string | undefined {
-  try {
-    const { firstName, lastName } = JSON.parse(text ?? "").name;
-    return [firstName, lastName].filter((part) => typeof part === "string" && part.trim()).join(" ") || undefined;
-  } catch {
-    return undefined;
-  }
+  const { firstName, lastName } = Object(Object(jsonIn(text ?? "")).name);
+  return [firstName, lastName].filter((part) => typeof part === "string" && part.trim()).join(" ") || undefined;
 }
 
 function readKey(text: string): KeyObject {
