@@ -12,7 +12,9 @@ import type { RequestHandler } from "express";
 import { isKnown } from "../http/conditions.ts";
 import { RecentMap } from "../kit/recent-map.ts";
 
-type Encoding = "br" | "gzip";
+/** The better one first: browsers accept both alike. */
+const encodings = ["br", "gzip"] as const;
+type Encoding = (typeof encodings)[number];
 
 /** File types that are not compressed already. */
 const compressible = /^\.(?:css|html?|js|json|map|mjs|svg|txt|wasm|webmanifest|xml)$/i;
@@ -37,8 +39,8 @@ export function compressedFiles(folder: string, cacheControl: (path: string) => 
     if (path === null || !compressible.test(extname(path))) return next();
     // Caches must keep the answers to different Accept-Encoding apart, including the uncompressed one.
     response.vary("Accept-Encoding");
-    const encoding = preferred(request.headers["accept-encoding"]);
-    if (encoding === null || left.some((name) => isAsked(request.headers, name))) return next();
+    const encoding = encodings.find((name) => request.acceptsEncodings(name));
+    if (!encoding || left.some((name) => isAsked(request.headers, name))) return next();
     const found = await files.get(join(folder, path), encoding);
     if (!found) return next();
 
@@ -67,18 +69,6 @@ function pathOf(path: string): string | null {
   } catch {
     return null;
   }
-}
-
-/** The accepted encoding, Brotli first (RFC 9110, section 12.5.3). */
-function preferred(header: string | string[] | undefined): Encoding | null {
-  const weights = new Map<string, number>();
-  for (const part of String(header ?? "").split(",")) {
-    const [name = "", ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
-    const weight = parameters.find((text) => text.startsWith("q="));
-    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)));
-  }
-  const accepts = (name: Encoding) => (weights.get(name) ?? weights.get("*") ?? 0) > 0;
-  return accepts("br") ? "br" : accepts("gzip") ? "gzip" : null;
 }
 
 const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)];
