@@ -64,34 +64,23 @@ export function diffGrants(
   const grants: string[] = [];
   for (const key of new Set([...Object.keys(before.svc.grants), ...Object.keys(after.svc.grants)])) {
     const anew = regenerated.flatMap((one) => (one.key === key ? one.column : []));
-    const had = renewed.has(key) ? {} : without(before.svc.grants[key] ?? {}, anew);
+    const had = renewed.has(key) ? {} : minus(before.svc.grants[key] ?? {}, {}, (column) => !anew.includes(column));
     const wants = after.svc.grants[key] ?? {};
     grants.push(...statements("grant", "to", key, minus(wants, had)));
     // Dropped columns and tables lose their privileges by themselves.
-    const remains = Object.keys(after.tables[key]?.columns ?? {});
+    const remains = (column: string) => column in (after.tables[key]?.columns ?? {});
     if (key in after.svc.grants) revokes.push(...statements("revoke", "from", key, minus(had, wants, remains)));
   }
   return { revokes, grants };
 }
 
-/** The privileges on the other columns. */
-const without = (granted: Record<string, Privileges>, columns: string[]): Record<string, Privileges> =>
-  Object.fromEntries(
-    Object.entries(granted).map(([role, privileges]) => {
-      const { insert, update } = privileges;
-      const rest = (names: string[]) => names.filter((name) => !columns.includes(name));
-      return [role, { ...privileges, insert: rest(insert), update: rest(update) }];
-    }),
-  );
-
-/** The privileges of the first that the second lacks, for remaining columns. */
+/** The privileges of the first that the second lacks. @param remains of columns. (Default: all) */
 function minus(
   these: Record<string, Privileges>,
   those: Record<string, Privileges>,
-  remains?: string[],
+  remains = (_column: string) => true,
 ): Record<string, Privileges> {
-  const rest = (own: string[], other: string[]) =>
-    own.filter((name) => !other.includes(name) && (remains?.includes(name) ?? true));
+  const rest = (own: string[], other: string[]) => own.filter((name) => !other.includes(name) && remains(name));
   return Object.fromEntries(
     Object.entries(these).map(([role, own]) => {
       const other = those[role] ?? none;
