@@ -15,13 +15,7 @@ import { type Passwords, refusalOf } from "./passwords.ts";
 import { checked, email, nameRule, passwordRules } from "./rules.ts";
 import { complete } from "./second-factor.ts";
 
-export interface SignUp {
-  opened: Opened;
-  /** As of a sign-in. */
-  cookies: string[];
-}
-
-/** Result of a sign-in by password. */
+/** Result of a sign-in by password; that of a sign-up is always opened. */
 export interface SignIn {
   /** null when a second factor is required. */
   opened: Opened | null;
@@ -67,7 +61,7 @@ export class Credentials {
    * @throws SvcError EMAIL_TAKEN, VALIDATION_FAILED, RATE_LIMITED, EMAIL_NOT_VERIFIED where verification is required
    *   first, and errors of the application's hooks
    */
-  async signUp(input: unknown, about: Headers, origin?: string): Promise<SignUp> {
+  async signUp(input: unknown, about: Headers, origin?: string): Promise<SignIn & { opened: Opened }> {
     const { attempts, links, sessions } = this.#options;
     const body = await checked(this.#signUp, input);
     const { headers, response } = await attempts.signUp(about, () =>

@@ -6,7 +6,7 @@ import type { Request, Response, Router } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
 import { splitSession, withoutSession } from "../library-cookies.ts";
 import { credentialIn, requirePageOfOurs } from "../sessions/authenticate.ts";
-import { type AuthParts, bearerSessionToken, on, publicUser, requireKnownOrigin } from "./endpoint.ts";
+import { type AuthParts, bearerSessionToken, on, publicUser } from "./endpoint.ts";
 
 export function currentSession(router: Router, parts: AuthParts): void {
   const { cookie, library, schemes, sessions, sessionTokens } = parts;
@@ -45,7 +45,7 @@ export function currentSession(router: Router, parts: AuthParts): void {
   on(router, "post", "/sign-out", async (request, response) => {
     const cookies = cookiesOf(request);
     if (cookies.length > 0) {
-      requireKnownOrigin(parts, request);
+      requirePageOfOurs(parts.origins, request.headers.origin, "write");
       response.setHeader("set-cookie", cookie.clear());
     }
     if (cookies.length > 0 && library.context.hasPlugin("multi-session")) await signOutOthers(request, response);

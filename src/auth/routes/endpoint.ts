@@ -19,7 +19,7 @@ import type { OneTimeTokens } from "../mail/one-time-tokens.ts";
 import type { Attempts } from "../passwords/attempts.ts";
 import type { Credentials } from "../passwords/credentials.ts";
 import type { Passwords } from "../passwords/passwords.ts";
-import { type AuthenticateOptions, credentialIn, looksLikeJwt, requirePageOfOurs } from "../sessions/authenticate.ts";
+import { type AuthenticateOptions, credentialIn, looksLikeJwt } from "../sessions/authenticate.ts";
 import type { Jwts } from "../sessions/jwt.ts";
 import type { Opened } from "../sessions/session-store.ts";
 import type { Flows } from "../social/flows.ts";
@@ -84,15 +84,6 @@ export function setSession({ cookie, sessionTokens }: AuthParts, response: Respo
   response.setHeader("set-cookie", cookie.set(sessionTokens.sign(token), session.expiresAt));
 }
 
-/**
- * Guards changes of the browser's cookies: only pages of listed origins may make them.
- *
- * @throws SvcError FORBIDDEN for other origins, and without the header
- */
-export function requireKnownOrigin({ origins }: Pick<AuthParts, "origins">, request: Request): void {
-  requirePageOfOurs(origins, request.headers.origin, "write");
-}
-
 /** @throws SvcError UNAUTHORIZED for a JWT, which can neither be refreshed nor signed out by itself */
 export function bearerSessionToken({ schemes }: Pick<AuthParts, "schemes">, request: Request): string | null {
   const credential = credentialIn(request.headers.authorization, schemes);
@@ -122,11 +113,6 @@ export async function jsonBody(request: Request): Promise<unknown> {
     throw new SvcError("UNSUPPORTED_MEDIA_TYPE", undefined, { hint: "Send application/json." });
   }
   return parseJson(await readAuthBody(request));
-}
-
-/** The page's origin, if redirects to it are allowed. */
-export function pageOf({ origins }: Pick<AuthParts, "origins">, { headers }: Request): string | undefined {
-  return origins.allows(headers.origin) ? headers.origin : undefined;
 }
 
 /** Headers that the library stores in the session row: the browser and its address. */

@@ -5,41 +5,30 @@
 import type { Router } from "express";
 import { SvcError } from "../../kit/svc-error.ts";
 import { secondFactorRequired } from "../passwords/second-factor.ts";
-import { findSession } from "../sessions/authenticate.ts";
-import {
-  type AuthParts,
-  about,
-  bearerSessionToken,
-  jsonBody,
-  on,
-  pageOf,
-  requirePasswords,
-  tokenAnswer,
-} from "./endpoint.ts";
+import { type AuthParts, about, bearerSessionToken, jsonBody, on, requirePasswords, tokenAnswer } from "./endpoint.ts";
 
 export function tokenStyle(router: Router, parts: AuthParts): void {
-  const { credentials, jwts, sessionTokens } = parts;
+  const { credentials, jwts, origins, sessions, sessionTokens } = parts;
 
-  on(router, "post", "/sign-up", async (request) => {
-    requirePasswords(credentials.enabled);
-    const body = await jsonBody(request);
-    const { opened } = await credentials.signUp(body, about(request), pageOf(parts, request));
-    return tokenAnswer(parts, opened);
-  });
-
-  on(router, "post", "/sign-in", async (request) => {
-    requirePasswords(credentials.enabled);
-    const body = await jsonBody(request);
-    const { opened } = await credentials.signIn(body, about(request), pageOf(parts, request));
-    if (!opened) throw secondFactorRequired();
-    return tokenAnswer(parts, opened);
-  });
+  for (const act of ["signUp", "signIn"] as const) {
+    on(router, "post", paths[act], async (request) => {
+      const { origin } = request.headers;
+      requirePasswords(credentials.enabled);
+      const body = await jsonBody(request);
+      const { opened } = await credentials[act](body, about(request), origins.allows(origin) ? origin : undefined);
+      if (!opened) throw secondFactorRequired();
+      return tokenAnswer(parts, opened);
+    });
+  }
 
   on(router, "post", "/token", async (request) => {
     const signed = bearerSessionToken(parts, request) ?? "";
-    const session = await findSession(parts, signed);
+    const token = sessionTokens.open(signed);
+    const session = token === null ? null : await sessions.find(token);
     if (!session) throw new SvcError("UNAUTHORIZED", "The session has ended. Sign in again.");
     const sessionToken = sessionTokens.renew(signed);
     return { token: await jwts.sign(session), ...(sessionToken !== null && { sessionToken }) };
   });
 }
+
+const paths = { signUp: "/sign-up", signIn: "/sign-in" };

@@ -11,7 +11,7 @@ import { looksLikeKey } from "../../kit/key-format.ts";
 import type { Authenticate, Session } from "../../kit/session.ts";
 import type { KeyLookup } from "../api-keys/key-lookup.ts";
 import type { SessionCookie } from "./session-cookie.ts";
-import type { LiveSession, SessionStore } from "./session-store.ts";
+import type { SessionStore } from "./session-store.ts";
 import type { SessionTokens } from "./session-token.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
@@ -73,15 +73,6 @@ const lookUp = ({ sessions, verified }: AuthenticateOptions, signed: string, tok
 export function requirePageOfOurs(origins: OriginPolicy, origin: string | undefined, access: "read" | "write"): void {
   const isAbsent = origin === undefined && access === "read";
   if (!isAbsent && !origins.allows(origin)) throw foreignOrigin(origin);
-}
-
-/** The live session of a session token in the form that clients hold, or null. A JWT gives null. */
-export function findSession(
-  { sessionTokens, sessions }: Pick<AuthenticateOptions, "sessionTokens" | "sessions">,
-  signed: string,
-): Promise<LiveSession | null> | null {
-  const token = sessionTokens.open(signed);
-  return token === null ? null : sessions.find(token);
 }
 
 /** The credential after one of the schemes; null without the header, and for other schemes, which are ignored. */
