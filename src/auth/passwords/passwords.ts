@@ -44,8 +44,9 @@ export class Passwords {
     internalAdapter.deleteUser = async (userId) => {
       await deleteUser(userId);
       await endDelegated(library.context, userId);
+      // No foreign key does it: a key may belong to an organization.
       if (library.context.hasPlugin("api-key") && !(await internalAdapter.findUserById(userId))) {
-        await deleteKeys(library.context, userId);
+        await remove(library.context, "apikey", [{ field: "referenceId", value: userId }]);
       }
     };
     internalAdapter.deleteUserSessions = async (userId) => {
@@ -139,47 +140,39 @@ export class Passwords {
   }
 }
 
+type Adapter = Library["context"]["adapter"];
+type Where = Parameters<Adapter["deleteMany"]>[0]["where"];
+
+/** Within a transaction by its own adapter: waiting for a second connection, transactions could use up the pool and stop. */
+async function remove({ adapter }: { adapter: Adapter }, model: string, where: Where): Promise<void> {
+  const current = await getCurrentAdapter(adapter);
+  await current.deleteMany({ model, where });
+}
+
 /** Deletes the plugin's records of a user: challenges (`2fa-`), devices (`trust-device-`). */
-export async function forget(
-  { adapter }: Pick<Library["context"], "adapter">,
-  userId: string,
-  kind: "2fa-" | "trust-device-",
-): Promise<void> {
-  const where: Parameters<typeof adapter.deleteMany>[0]["where"] = [
+export const forget = (context: { adapter: Adapter }, userId: string, kind: "2fa-" | "trust-device-"): Promise<void> =>
+  remove(context, "verification", [
     { field: "value", value: userId },
     { field: "identifier", operator: "starts_with", value: kind },
-  ];
-  // Within a transaction its own: waiting for a second connection, transactions could use up the pool and stop.
-  const current = await getCurrentAdapter(adapter);
-  await current.deleteMany({ model: "verification", where });
-}
+  ]);
 
 /**
  * Ends what a user's sessions gave to others: the sessions in which an administrator acts as other users, and devices
  * that were approved but have not fetched their session yet.
  */
-async function endDelegated({ adapter, hasPlugin }: Library["context"], userId: string): Promise<void> {
-  const current = await getCurrentAdapter(adapter);
-  const end = (model: string, field: string) => current.deleteMany({ model, where: [{ field, value: userId }] });
-  if (hasPlugin("admin")) await end("session", "impersonatedBy");
-  if (hasPlugin("device-authorization")) await end("deviceCode", "userId");
+async function endDelegated(context: Library["context"], value: string): Promise<void> {
+  if (context.hasPlugin("admin")) await remove(context, "session", [{ field: "impersonatedBy", value }]);
+  if (context.hasPlugin("device-authorization")) await remove(context, "deviceCode", [{ field: "userId", value }]);
 }
 
 /**
  * Ends the tokens that `oauthProvider` has issued to other applications for a user. Otherwise their refresh tokens would
  * outlive a ban.
  */
-async function endGrants({ adapter, hasPlugin }: Library["context"], userId: string): Promise<void> {
-  if (!hasPlugin("oauth-provider")) return;
-  const current = await getCurrentAdapter(adapter);
-  const where = [{ field: "userId", value: userId }];
-  for (const model of ["oauthAccessToken", "oauthRefreshToken"]) await current.deleteMany({ model, where });
-}
-
-/** No foreign key does it: a key may belong to an organization. */
-async function deleteKeys({ adapter }: Library["context"], value: string): Promise<void> {
-  const current = await getCurrentAdapter(adapter);
-  await current.deleteMany({ model: "apikey", where: [{ field: "referenceId", value }] });
+async function endGrants(context: Library["context"], value: string): Promise<void> {
+  if (!context.hasPlugin("oauth-provider")) return;
+  for (const model of ["oauthAccessToken", "oauthRefreshToken"])
+    await remove(context, model, [{ field: "userId", value }]);
 }
 
 /** @throws SvcError FORBIDDEN when a hook of the application refuses */
