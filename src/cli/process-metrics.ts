@@ -2,8 +2,10 @@
  * The metrics of all processes of `svc start --processes`, added up.
  * Next hop: `src/server/shared-metrics.ts`, which answers in each of them.
  */
+
 import type { Worker } from "node:cluster";
 import { AggregatorRegistry, type MetricObject } from "prom-client";
+import { inTime } from "../kit/in-time.ts";
 import { giveMetrics, givenMetrics } from "../server/shared-metrics.ts";
 
 /** In milliseconds: of a process that takes longer to answer, its last answer counts. */
@@ -41,12 +43,10 @@ function ask(worker: Worker): Promise<void> {
   const hear = (message: Record<string, unknown>) => {
     if (message?.[givenMetrics]) resolve();
   };
-  const clock = setTimeout(resolve, patience);
   worker.on("message", hear);
   worker.once("exit", resolve);
   worker.send(giveMetrics, (error) => error && resolve());
-  return promise.finally(() => {
-    clearTimeout(clock);
+  return inTime(promise, patience).finally(() => {
     worker.off("message", hear);
     worker.off("exit", resolve);
   });

@@ -2,6 +2,7 @@
  * Runs queries again for those who watch them, when ctx.realtime.refresh says so, and sends the results.
  * Next hop: `src/server/rerun.ts`.
  */
+import { inTime } from "../kit/in-time.ts";
 import type { Session } from "../kit/session.ts";
 
 /**
@@ -53,7 +54,8 @@ export class Refreshes {
     const sessions = [...this.#watchers.sessions(key)].values();
     const refreshNext = async () => {
       for (const session of sessions) {
-        const body = await inTime(this.#rerun(key, session, xid)).catch(() => null);
+        // A handler may wait for ever, and the next run would wait for it.
+        const body = (await inTime(this.#rerun(key, session, xid), longest).catch(() => null)) ?? null;
         const frame =
           body === null
             ? JSON.stringify({ type: "invalidate", queries: [key], xid })
@@ -63,13 +65,4 @@ export class Refreshes {
     };
     await Promise.all(Array.from({ length: atOnce }, refreshNext));
   }
-}
-
-/** @returns null if it takes too long: a handler may wait for ever, and the next run would wait for it */
-async function inTime(rerun: Promise<string | null>): Promise<string | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, longest, null).unref();
-  });
-  return Promise.race([rerun, late]).finally(() => clearTimeout(timer));
 }

@@ -2,7 +2,9 @@
  * Metrics of a service that `svc start --processes` runs as several processes: whichever is asked answers for all.
  * Next hop: `src/cli/process-metrics.ts` collects them.
  */
+
 import type { Registry } from "prom-client";
+import { inTime } from "../kit/in-time.ts";
 
 /** Set in the environment of each of the processes. */
 export const sharedVariable = "SVC_SHARES_PORT";
@@ -28,15 +30,13 @@ export function shareMetrics(registry: Registry): void {
 /** @returns the sums over all processes; this one's own, if the others do not answer within 5 seconds */
 export async function metricsText(registry: Registry): Promise<string> {
   if (!sharesPort) return registry.metrics();
-  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const { promise, resolve } = Promise.withResolvers<string>();
   const hear = (message: Record<string, unknown>) => {
     if (typeof message?.[askMetrics] === "string") resolve(message[askMetrics]);
   };
   process.on("message", hear);
-  const clock = setTimeout(() => resolve(undefined), 5_000);
   process.send?.(askMetrics);
-  const text = await promise;
-  clearTimeout(clock);
+  const text = await inTime(promise, 5_000);
   process.off("message", hear);
   return text ?? registry.metrics();
 }

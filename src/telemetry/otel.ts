@@ -3,6 +3,7 @@
  * application that uses `@opentelemetry/api` itself, our span is the active one, and its own spans are exported the
  * same way.
  */
+
 import {
   type Context,
   type ContextManager,
@@ -27,6 +28,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
+import { inTime } from "../kit/in-time.ts";
 import { type Kind, type Span, type SpanAttributes, spans, type Tracing, type TracingSettings } from "./span.ts";
 import { formatTraceparent, parseTraceparent } from "./traceparent.ts";
 
@@ -75,8 +77,7 @@ export function startTracing(settings: TracingSettings): Tracing {
     },
     async close() {
       release();
-      const late = new Promise((resolve) => setTimeout(resolve, closesWithin).unref());
-      await Promise.race([provider.shutdown().catch(() => {}), late]);
+      await inTime(provider.shutdown(), closesWithin).catch(() => {});
     },
   };
 }

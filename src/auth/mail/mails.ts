@@ -3,8 +3,10 @@
  * long a mailer takes, or that it fails.
  * Next hop: `mail-links.ts` decides what is sent.
  */
+
 import type { Logger } from "pino";
 import type { AuthDefinition, AuthMail } from "../../contract/auth.ts";
+import { inTime } from "../../kit/in-time.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { Unredacted } from "../../telemetry/unredacted.ts";
 
@@ -87,13 +89,12 @@ export class Mails {
       mail = await make();
       if (!mail) return;
       this.#options.show?.(kind, mail);
-      const deadline = Promise.withResolvers<"late">();
-      const timer = setTimeout(() => deadline.resolve("late"), timeout);
-      const sent = (async (given: AuthMail) => mailer(given))(mail);
-      const outcome = await Promise.race([sent, deadline.promise]).finally(() => clearTimeout(timer));
-      if (outcome === "late")
-        log.error({ mail: kind }, "the mailer did not finish in time; the mail may still be sent");
-      else log.info({ mail: kind }, "a mail was given to the mailer");
+      const sending = async (given: AuthMail) => {
+        await mailer(given);
+        return true;
+      };
+      if (await inTime(sending(mail), timeout)) log.info({ mail: kind }, "a mail was given to the mailer");
+      else log.error({ mail: kind }, "the mailer did not finish in time; the mail may still be sent");
     } catch (error) {
       log.error({ mail: kind, reason: reasonOf(error, mail ? secretsOf(mail) : []) }, "a mail could not be sent");
     }

@@ -3,7 +3,9 @@
  * notice how long a provider takes, or whether it was asked.
  * Called by `../library.ts`. Next hop: `plugin-senders.ts` hands the application's functions over.
  */
+
 import type { Logger } from "pino";
+import { inTime } from "../../kit/in-time.ts";
 import { reasonOf } from "../mail/mails.ts";
 
 /** In milliseconds, as for mails. */
@@ -11,7 +13,7 @@ const timeout = 10_000;
 
 export class PluginMessages {
   readonly #log: Logger;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -19,7 +21,7 @@ export class PluginMessages {
 
   /** @param sending never rejects: the library catches errors before */
   readonly add = (sending: Promise<unknown>): void => {
-    const done = endOf(sending).finally(() => this.#underWay.delete(done));
+    const done = inTime(sending, timeout).finally(() => this.#underWay.delete(done));
     this.#underWay.add(done);
   };
 
@@ -42,10 +44,4 @@ export class PluginMessages {
   async close(): Promise<void> {
     await Promise.all(this.#underWay);
   }
-}
-
-async function endOf(sending: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, timeout);
-  await Promise.race([sending, late.promise]).finally(() => clearTimeout(timer));
 }
