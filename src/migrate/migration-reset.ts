@@ -22,38 +22,15 @@ begin
     execute format('drop schema %I cascade', found.nspname);
   end loop;
 
-  -- Each drop may take later ones along, hence the "if exists".
+  -- Each drop may take later ones along, hence the "if exists": a table takes its row type and its own sequences.
   for found in
-    select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
-             when 'f' then 'foreign table' else 'table' end as kind, c.relname
-      from pg_catalog.pg_class c
-      join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-      join pg_catalog.pg_roles r on r.oid = c.relowner
-     where n.nspname = 'public' and r.rolname = 'svc_owner' and c.relkind in ('r', 'p', 'v', 'm', 'S', 'f')
-     order by c.relkind = 'S'
-  loop
-    execute format('drop %s if exists public.%I cascade', found.kind, found.relname);
-  end loop;
-
-  for found in
-    select p.oid::regprocedure as name
-      from pg_catalog.pg_proc p join pg_catalog.pg_roles r on r.oid = p.proowner
-     where p.pronamespace = 'public'::regnamespace and r.rolname = 'svc_owner'
-  loop
-    execute format('drop routine if exists %s cascade', found.name);
-  end loop;
-
-  for found in
-    select format('%I.%I', 'public', t.typname) as name
-      from pg_catalog.pg_type t join pg_catalog.pg_roles r on r.oid = t.typowner
-     where t.typnamespace = 'public'::regnamespace and r.rolname = 'svc_owner' and t.typtype in ('e', 'd', 'c', 'r')
-  loop
-    execute format('drop type if exists %s cascade', found.name);
-  end loop;
-
-  for found in
-    select o.type, o.identity
-      from (select tableoid, oid, oprowner, oprnamespace from pg_catalog.pg_operator
+    select case when x.class = 'pg_proc'::regclass then 'routine' else o.type end as kind, o.identity
+      from (select tableoid, oid, relowner, relnamespace from pg_catalog.pg_class
+             where relkind in ('r', 'p', 'v', 'm', 'S', 'f')
+            union all select tableoid, oid, proowner, pronamespace from pg_catalog.pg_proc
+            union all select tableoid, oid, typowner, typnamespace from pg_catalog.pg_type
+             where typtype in ('e', 'd', 'c', 'r')
+            union all select tableoid, oid, oprowner, oprnamespace from pg_catalog.pg_operator
             union all select tableoid, oid, collowner, collnamespace from pg_catalog.pg_collation
             union all select tableoid, oid, conowner, connamespace from pg_catalog.pg_conversion
             union all select tableoid, oid, cfgowner, cfgnamespace from pg_catalog.pg_ts_config
@@ -61,8 +38,9 @@ begin
       join pg_catalog.pg_roles r on r.oid = x.owner
      cross join lateral pg_catalog.pg_identify_object(x.class, x.id, 0) o
      where x.place = 'public'::regnamespace and r.rolname = 'svc_owner'
+     order by x.class <> 'pg_class'::regclass, o.type = 'sequence'
   loop
-    execute format('drop %s if exists %s cascade', found.type, found.identity);
+    execute format('drop %s if exists %s cascade', found.kind, found.identity);
   end loop;
 end
 $$`;

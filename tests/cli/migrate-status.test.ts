@@ -189,7 +189,15 @@ describe("svc migrate reset", () => {
     await db.sql(`set local role svc_owner;
       create collation own (locale = 'C'); create operator === (leftarg = int, rightarg = int, function = int4eq);
       create text search dictionary own (template = simple); create text search configuration own (copy = simple);
-      create conversion own for 'latin1' to 'utf8' from iso8859_1_to_utf8`);
+      create conversion own for 'latin1' to 'utf8' from iso8859_1_to_utf8;
+      create type "Own kind" as enum ('a'); create domain "Own word" as text; create type "Own pair" as (a int, b int);
+      create type "Own span" as range (subtype = int); create sequence "Own numbers";
+      create table "Own rows" (id int generated always as identity, n int default nextval('"Own numbers"'), k "Own kind")
+        partition by list (n);
+      create view "Own view" as select * from "Own rows"; create materialized view "Own copy" as select * from "Own view";
+      create function "Own answer"("Own kind", "Own rows") returns "Own word" language sql return 'x';
+      create procedure "Own act"(out a int) language sql as 'select 1';
+      create aggregate "Own sum"(*) (sfunc = int8inc, stype = bigint, initcond = '0')`);
     const reset = () => migrate(["reset", "--yes", "--force", "--database", db.name]);
     let { code, error } = await reset();
     // Roles belong to the whole server: another test run may apply sql/roles.sql at the same time.
@@ -202,6 +210,8 @@ describe("svc migrate reset", () => {
       const left = `select from pg_${catalog} where ${prefix}owner = 'svc_owner'::regrole`;
       expect(await db.sql(`${left} and ${prefix}namespace = 'public'::regnamespace`), catalog).toEqual([]);
     }
+    const named = "select relname from pg_class union select proname from pg_proc union select typname from pg_type";
+    expect(await db.sql(`select * from (${named}) x where relname like 'Own%'`)).toEqual([]);
     expect((await migrate(["status"])).code).toBe(0);
   });
 });
