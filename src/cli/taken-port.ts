@@ -1,9 +1,8 @@
 /** Explains a port that is taken: by which process, and which one is free. */
-import { execFile } from "node:child_process";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { basename } from "node:path";
-import { promisify } from "node:util";
 import { isFree } from "../cluster/port.ts";
+import { run } from "../cluster/run.ts";
 import { printable } from "./table.ts";
 
 /** @param host the address that was asked for. (Default: all) */
@@ -56,7 +55,7 @@ async function nameOf(pid: string): Promise<string> {
 }
 
 async function fromLsof(port: number) {
-  const { stdout } = await promisify(execFile)("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"]);
+  const { stdout } = await run("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-Fpc"]);
   const [, pid, name] = /^p(\d+)\nc(.+)$/m.exec(stdout) ?? [];
   return pid && name ? { pid: Number(pid), name } : undefined;
 }

@@ -1,4 +1,4 @@
-/** Runs one program to its end and returns its output: initdb, apt, dpkg, tar and cc. */
+/** Runs one program to its end and returns its output: initdb, apt, dpkg, tar, cc and lsof. */
 import { execFile } from "node:child_process";
 
 /** In milliseconds; then the program is killed. */
