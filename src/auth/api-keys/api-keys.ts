@@ -35,10 +35,7 @@ interface Row {
   last_used_at: Date | null;
 }
 
-interface Added {
-  id: string;
-  created_at: Date;
-  expires_at: Date;
+interface Added extends Pick<Row, "id" | "created_at" | "expires_at"> {
   refused: "ended" | "impersonated" | "many" | null;
 }
 

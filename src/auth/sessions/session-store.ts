@@ -8,6 +8,7 @@ import { SvcError } from "../../kit/svc-error.ts";
 import { askAuth } from "../ask-auth.ts";
 import type { Library } from "../library-types.ts";
 import { type AdditionalFields, type UserRow, userOf } from "../user-fields.ts";
+import type { PresentSession } from "./present-session.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
 /** A session with its expiry. */
@@ -33,14 +34,6 @@ interface Row extends UserRow {
 
 /** In milliseconds: `createdAt` and `expiresAt` of a new session are not computed at the same moment. */
 const clockSteps = 1000;
-
-/** How a session was opened. */
-interface Opening {
-  createdAt: Date;
-  expiresAt: Date;
-  /** Of the `admin` plugin: the administrator. */
-  impersonatedBy?: string | null;
-}
 
 const columns = "session_id, expires_at, user_id, version, email, name, fields";
 
@@ -127,7 +120,7 @@ export class SessionStore {
     const { adapter, internalAdapter } = (await this.#options.library()).context;
     const { expiresIn } = this.lifetimes;
     const where = [{ field: "token", value: token }];
-    const row = await adapter.findOne<Opening>({ model: "session", where });
+    const row = await adapter.findOne<PresentSession>({ model: "session", where });
     const given = row ? row.expiresAt.getTime() - row.createdAt.getTime() : 0;
     if (row?.impersonatedBy || given < expiresIn * 1000 - clockSteps) return session;
     const now = Date.now();
