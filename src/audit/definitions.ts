@@ -33,14 +33,8 @@ function sourceAt(path: string): Source {
 export function nodeAt({ path, line, column }: CallSite): Place | undefined {
   try {
     const file = sourceAt(path);
-    const offset =
-      file.text
-        .split("\n")
-        .slice(0, line - 1)
-        .join("\n").length +
-      (line > 1 ? 1 : 0) +
-      column -
-      1;
+    const above = file.text.split("\n").slice(0, line - 1);
+    const offset = above.reduce((sum, one) => sum + one.length + 1, column - 1);
     let found: Place | undefined;
     walk(file.ast, (node) => {
       if (node.start > offset || node.end <= offset) return false;
