@@ -165,8 +165,8 @@ async function send(response: ServerResponse, pieces: AsyncIterable<string>, { h
 
 class Slots {
   readonly #most: number;
-  readonly #held = new Map<string, number>();
-  #taken = 0;
+  /** The holder of each slot that is taken. */
+  readonly #held: string[] = [];
 
   constructor(most: number) {
     this.#most = most;
@@ -174,20 +174,14 @@ class Slots {
 
   /** @returns the function that gives the slot back @throws SvcError UNAVAILABLE */
   take(holder: string): () => void {
-    const own = this.#held.get(holder) ?? 0;
-    if (this.#taken >= this.#most || own >= Math.ceil(this.#most / 2)) {
+    const own = this.#held.filter((one) => one === holder).length;
+    if (this.#held.length >= this.#most || own >= Math.ceil(this.#most / 2)) {
       throw new SvcError("UNAVAILABLE", "Too many exports are under way.", {
         retryAfter: 10,
         hint: "Wait until one has ended. The operator can raise limits.exports and pool.request.",
       });
     }
-    this.#taken++;
-    this.#held.set(holder, own + 1);
-    return () => {
-      this.#taken--;
-      const left = (this.#held.get(holder) ?? 1) - 1;
-      if (left > 0) this.#held.set(holder, left);
-      else this.#held.delete(holder);
-    };
+    this.#held.push(holder);
+    return () => void this.#held.splice(this.#held.indexOf(holder), 1);
   }
 }
