@@ -4,11 +4,11 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
-import { fileURLToPath } from "node:url";
 import { BackupError } from "../backup/error.ts";
 import { ClusterError } from "../cluster/open-cluster.ts";
 import { ConfigError } from "../config/load-config.ts";
 import { DriftError } from "../crud/fingerprints.ts";
+import { type CallSite, callSites } from "../kit/call-sites.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { MigrationError } from "../migrate/migration-error.ts";
 import { fromDatabase, isConnectionLoss, lostByPooler, sqlState } from "../postgres/errors.ts";
@@ -142,20 +142,15 @@ function callersIn(stack: string, cwd: string): string {
 
 /** The first line of the application's code in a stack, with its source. */
 export function placeIn(stack: string, cwd: string): string | null {
-  for (const line of stack.split("\n")) {
-    const [, location = "", row = "", column = ""] = /\(?((?:file:\/\/|\/)[^()]+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
-    const file = location.startsWith("file://") ? fileURLToPath(location) : location;
-    if (!isOwn(file, cwd)) continue;
-    return `${relative(cwd, file)}:${row}:${column}\n${excerpt(file, Number(row), Number(column))}`;
-  }
-  return null;
+  const site = callSites({ stack }).find(({ path }) => isOwn(path, cwd));
+  return site ? `${relative(cwd, site.path)}:${site.line}:${site.column}\n${excerpt(site)}` : null;
 }
 
 const isOwn = (file: string, cwd: string) =>
   file.startsWith(cwd + sep) && !file.includes(`${sep}node_modules${sep}`) && existsSync(file);
 
-function excerpt(file: string, row: number, column: number): string {
-  const text = readFileSync(file, "utf8").split("\n")[row - 1] ?? "";
+function excerpt({ path, line, column }: CallSite): string {
+  const text = readFileSync(path, "utf8").split("\n")[line - 1] ?? "";
   return `  ${text.slice(0, 160)}\n  ${" ".repeat(Math.max(0, Math.min(column, 160) - 1))}^`;
 }
 

@@ -22,7 +22,7 @@ export function traceAbove(below: (...args: never[]) => unknown): Error {
 }
 
 /** The application's own lines of a stack, innermost first, without those of packages and of svc. */
-export function callSites({ stack = "" }: Error): CallSite[] {
+export function callSites({ stack = "" }: Pick<Error, "stack">): CallSite[] {
   return stack.split("\n").flatMap((frame): CallSite[] => {
     const [, place = "", line, column] =
       /^ +at (?:.*?\()?(?:async )?((?:file:\/\/|\/).+?):(\d+):(\d+)\)?$/.exec(frame) ?? [];
