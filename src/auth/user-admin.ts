@@ -2,20 +2,16 @@
  * Creates users for trusted code, without a sign-up: for tests and seeds. The library's hooks run as usual.
  * Next hop: better-auth's internal adapter, through `library.ts`.
  */
+import type { SeedUser } from "../contract/seed.ts";
 import { inEndpoint } from "./endpoint-context.ts";
 import type { Library } from "./library-types.ts";
 import type { SessionTokens } from "./sessions/session-token.ts";
 
 /** Input of `create`. */
-export interface NewUser {
-  email: string;
+interface NewUser extends SeedUser {
   name: string;
-  /** Lets the user sign in. Hashing takes a tenth of a second. (Default: none) */
-  password?: string | undefined;
   /** Whether the address counts as verified. (Default: true) */
   emailVerified?: boolean | undefined;
-  /** Additional fields by their declared names. Missing fields get their defaults. */
-  fields?: Readonly<Record<string, unknown>> | undefined;
 }
 
 export class UserAdmin {
