@@ -8,7 +8,7 @@ import type { Client, HandlerAuth, SignedIn } from "../contract/handler-auth.ts"
 import { networkOf } from "../http/client-address.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { sqlState } from "../postgres/errors.ts";
+import { isConflict } from "../postgres/errors.ts";
 import { actAs } from "./caller.ts";
 import { inEndpoint } from "./endpoint-context.ts";
 import { addressHeader } from "./library-types.ts";
@@ -34,7 +34,7 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
         return row;
       })
       .catch((cause) => {
-        if (sqlState(cause) !== uniqueViolation) throw cause;
+        if (!isConflict(cause)) throw cause;
         throw "email" in changes ? new SvcError("EMAIL_TAKEN") : new SvcError("CONFLICT", undefined, { cause });
       });
     if (!updated) throw refused();
@@ -84,8 +84,6 @@ export function handlerAuth(parts: AuthParts, fields: AdditionalFields): Handler
       ),
   };
 }
-
-const uniqueViolation = "23505";
 
 /** Runs an action of a client. Attempts and turns in the hash queue count for the client's network. */
 function as<T>({ address, userAgent, left }: Client, act: (about: Headers) => Promise<T>): Promise<T> {

@@ -7,6 +7,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { sqlState } from "../postgres/errors.ts";
 import { liftLimits } from "../postgres/without-limits.ts";
 import { MigrationError } from "./migration-error.ts";
 
@@ -93,7 +94,7 @@ async function becomeAlone(client: pg.Client, patienceMs: number, report: Patien
     await client.query("select pg_advisory_xact_lock($1)", [advisoryLock]);
     await client.query("set local lock_timeout = 0");
   } catch (cause) {
-    if (!(cause instanceof pg.DatabaseError) || cause.code !== "55P03") throw cause;
+    if (sqlState(cause) !== "55P03") throw cause;
     const hint =
       "If it works, wait for it, and migrate again (--wait gives it more time). If its process is frozen or its host is gone, end its session as the administrator: select pg_terminate_backend(PID);";
     throw new MigrationError(`Another migration of this database has not ended${other}. Nothing was changed.`, {

@@ -2,7 +2,7 @@
  * Drops everything that svc and the application created in a database, for `svc migrate reset`: schemas of svc_owner,
  * and its objects in `public`. Roles, extensions, the database itself and objects of others stay.
  */
-import pg from "pg";
+import { sqlState } from "../postgres/errors.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { MigrationError } from "./migration-error.ts";
 
@@ -65,7 +65,7 @@ export async function dropAll(adminUrl: string): Promise<void> {
     try {
       await client.query(dropEverything);
     } catch (cause) {
-      if (!(cause instanceof pg.DatabaseError) || cause.code !== "55P03") throw cause;
+      if (sqlState(cause) !== "55P03") throw cause;
       throw new MigrationError("Another session locks the tables.", { hint: "Stop the service, then reset.", cause });
     }
     await client.query("commit");

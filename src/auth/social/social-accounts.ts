@@ -6,7 +6,7 @@
 import { getCurrentAuthEndpointContext } from "@better-auth/core/context";
 import { getIP, isAPIError } from "better-auth/api";
 import type { Logger } from "pino";
-import { sqlState } from "../../postgres/errors.ts";
+import { isConflict, sqlState } from "../../postgres/errors.ts";
 import type { Library } from "../library-types.ts";
 import type { Failure } from "./failure.ts";
 import type { Profile } from "./profile.ts";
@@ -39,7 +39,7 @@ export class SocialAccounts {
         if (isAPIError(error) && error.statusCode === 503) throw error.cause; // of library-pool.ts
         if (isAPIError(error)) return error.statusCode === 429 ? limited : this.#refused(error.body?.code);
         // Two concurrent callbacks: a unique constraint rejects one, and its retry finds the other's user.
-        if (sqlState(error) !== uniqueViolation || attempt === attempts) throw error;
+        if (!isConflict(error) || attempt === attempts) throw error;
       }
     }
   }
@@ -134,5 +134,4 @@ export class SocialAccounts {
 /** The network has made as many users as it may. */
 const limited: Found = { failure: "rate_limited" };
 
-const uniqueViolation = "23505";
 const foreignKeyViolation = "23503";
