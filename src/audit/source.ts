@@ -22,7 +22,6 @@ export interface Source {
   assignments: Typed<"AssignmentExpression">[];
 }
 
-/** A place in the source. */
 export interface Place {
   file: Source;
   node: Node;

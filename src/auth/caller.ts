@@ -34,7 +34,6 @@ export function asCaller(request: Request, response: Response, answer: () => voi
   callers.run({ network: networkOf(addressOf(request)), left }, answer);
 }
 
-/** Runs an act of a handler with its caller. */
 export const actAs = <T>(caller: Caller, act: () => T): T => callers.run(caller, act);
 
 /** undefined outside of a request, for example when trusted code creates users */

@@ -30,7 +30,6 @@ export interface LibraryOptions {
   /** The declared fields that have a column. */
   fields: AdditionalFields;
   attempts: Pick<Attempts, "newUser">;
-  /** Takes the messages of plugins. */
   messages: PluginMessages;
   log: Logger;
 }

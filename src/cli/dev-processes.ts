@@ -95,7 +95,6 @@ interface ServerEvents {
   observed(observed: Observed): void;
 }
 
-/** The process that serves. */
 export class DevServer {
   readonly #spare: Spare;
   readonly #words: readonly string[];

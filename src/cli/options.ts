@@ -67,7 +67,6 @@ export const limit = number("Rows at most.", { default: 50 });
 /** 0 is any free one. */
 export const portRange = { least: 0, most: 65_535 };
 
-/** One of several words. */
 export function choice<Known extends string>(known: readonly Known[], description: string): Argument<Known | undefined>;
 export function choice<Known extends string>(
   known: readonly Known[],

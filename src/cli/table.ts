@@ -24,7 +24,6 @@ export type Columns<Row> = Readonly<Record<string, (keyof Row & string) | ((row:
 export const cellsOf = <Row>(columns: Columns<Row>, row: Row): string[] =>
   Object.values(columns).map((column) => cell(typeof column === "string" ? row[column] : column(row)));
 
-/** @see table */
 export const tableOf = <Row>(columns: Columns<Row>, rows: readonly Row[]): string =>
   table(
     Object.keys(columns),

@@ -6,7 +6,6 @@ import pg from "pg";
 import { openToKeys, type PolicyConditions } from "../contract/asks-for-scope.ts";
 import { MigrationError, migrationFailed } from "./migration-error.ts";
 
-/** A file that was applied. */
 export interface AppliedFile {
   /** With its scope: `application/sql/…`. */
   path: string;

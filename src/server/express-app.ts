@@ -20,7 +20,6 @@ import { staticFiles } from "./static-files.ts";
 
 export interface ExpressOptions extends RouteTransport {
   api: Api;
-  /** Adds the endpoints of authentication to a router. */
   mountAuth: (router: Router) => Promise<void>;
   /** By path. */
   realtimeRoutes: Record<string, RequestHandler>;

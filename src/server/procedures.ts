@@ -76,7 +76,6 @@ export function procedureEndpoint(
   };
 }
 
-/** What an answer says in its headers. */
 export const answerHeaders = ({
   position,
   replayed,

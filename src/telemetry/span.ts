@@ -13,7 +13,6 @@ export type SpanAttributes = Record<string, string | number | boolean>;
 
 export type Kind = "server" | "client" | "producer" | "consumer" | "internal";
 
-/** A running span. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;

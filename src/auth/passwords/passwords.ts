@@ -13,11 +13,9 @@ import type { VerifiedTokens } from "../sessions/verified-tokens.ts";
 import type { Attempts } from "./attempts.ts";
 import type { HashQueue } from "./hash-queue.ts";
 
-/** How a password is replaced. */
 export interface Replacement {
   /** The current hash, as read before; null without a password. */
   old: string | null;
-  /** The new one. */
   hash: string;
   /** Id of the one session to keep, that of the caller: nothing is replaced when it has ended. (Default: none) */
   keep?: string;

@@ -11,7 +11,6 @@ import { type AdditionalFields, type UserRow, userOf } from "../user-fields.ts";
 import type { PresentSession } from "./present-session.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
-/** A session with its expiry. */
 export interface LiveSession extends Session {
   expiresAt: Date;
   /** Version of the user's row, changed by every update: the `ver` claim of a JWT. */

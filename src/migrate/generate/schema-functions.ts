@@ -8,7 +8,6 @@ import { mentions } from "../../postgres/schema-names.ts";
 import { type MigrationFile, readFolder } from "../migration-files.ts";
 import { platformSchemas } from "./schema-snapshot.ts";
 
-/** The functions in an application's folders. */
 export interface Functions {
   /** Files of `sql/` that create functions, with the functions' names including schemas. */
   files: { path: string; text: string; names: string[] }[];
