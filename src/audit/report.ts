@@ -1,6 +1,4 @@
-/**
- * The findings of the audit, and the error message that lists them.
- */
+/** The findings of the audit, and the error message that lists them. */
 import { relative } from "node:path";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Place, placeOf } from "./source.ts";

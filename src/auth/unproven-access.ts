@@ -43,9 +43,7 @@ export const provingUser = (): string | undefined => proving.getStore();
 /** The address that was proved belongs to somebody else, or to nobody. */
 class Moved extends Error {}
 
-/**
- * Watches for the write that all these endpoints end with. The second factor stays: a mailbox does not replace it.
- */
+/** Watches for the write that all these endpoints end with. The second factor stays: a mailbox does not replace it. */
 export function endUnprovenAccess({ context, transaction }: Pick<Library, "context" | "transaction">): void {
   const { internalAdapter, adapter, options } = context;
   const { updateUser, findUserById, findUserByEmail } = internalAdapter;

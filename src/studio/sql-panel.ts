@@ -26,9 +26,7 @@ const input = z.strictObject({
  */
 const isQuery = /^(\s|\(|--.*(\n|$)|\/\*(?:(?!\*\/)[\s\S])*\*\/)*(select|with|values|table)\b/i;
 
-/**
- * The end of a statement, with comments behind it. Without quotes and dollars: a text may hold what looks like it.
- */
+/** The end of a statement, with comments behind it. Without quotes and dollars: a text may hold what looks like it. */
 const end = /;(?:\s|--[^\n'"$]*(?:\n|$)|\/\*[^*'"$]*\*\/)*$/;
 
 export const sqlPanel = panel(input, ({ as, text, plan }, { read }): Promise<unknown> => {
