@@ -99,10 +99,7 @@ async function loadDeclared(config: EffectiveConfig): Promise<Declared> {
 }
 
 function fileName(words: string | undefined, before: Snapshot, after: Snapshot): string {
-  const slug = (words ?? "")
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "_")
-    .replace(/^_+|_+$/g, "");
+  const slug = slugOf(words ?? "").replace(/^_+|_+$/g, "");
   if (slug) return slug.slice(0, 60);
   const tables = new Set([...Object.keys(before.tables), ...Object.keys(after.tables)]);
   const changed = [...tables].filter((key) => {
@@ -112,7 +109,7 @@ function fileName(words: string | undefined, before: Snapshot, after: Snapshot):
   const [only = ""] = changed;
   if (changed.length !== 1) return Object.keys(before.tables).length === 0 ? "create_tables" : "change_schema";
   const verb = only in before.tables ? (only in after.tables ? "change" : "drop") : "create";
-  return `${verb}_${short(only)
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "_")}`;
+  return `${verb}_${slugOf(short(only))}`;
 }
+
+const slugOf = (text: string) => text.toLowerCase().replace(/[^a-z0-9]+/g, "_");
