@@ -38,7 +38,7 @@ export async function copyFiles({ client, from, folder, list, signal }: CopyOpti
   const file = await open(list, "wx", 0o600);
   const hash = createHash("sha256");
   const sum = { size: 0, count: 0, bytes: 0, damaged: 0 };
-  const write = async (copied: BackedUpFile) => {
+  const lineOf = (copied: BackedUpFile) => {
     const line = Buffer.from(`${JSON.stringify(copied)}\n`);
     hash.update(line);
     sum.size += line.length;
@@ -51,7 +51,7 @@ export async function copyFiles({ client, from, folder, list, signal }: CopyOpti
     for await (const wanted of filesOf(client)) {
       const copied = await inParallel(wanted, (one) => copy(one, from, to), parallel, signal);
       await syncFiles(copied.flatMap(({ key, damage }) => (damage === "missing" ? [] : [to.pathOf(key)])));
-      await file.write(Buffer.concat(await Promise.all(copied.map(write))));
+      await file.write(Buffer.concat(copied.map(lineOf)));
     }
     await file.sync();
   } finally {

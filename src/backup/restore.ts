@@ -179,7 +179,7 @@ async function restoreDatabase(options: RestoreOptions, programs: Programs, targ
   };
   try {
     await say("begin", liftLimits, "set local client_min_messages = warning", "set local lock_timeout = '10s'");
-    if (target.tables > 0) await say(dropEverything.trim().replace(/;$/, ""));
+    if (target.tables > 0) await say(dropEverything);
     await say(...furnishDatabase(clusterState, target.name));
     await say(...ownersMayCreate);
     await pour(programs, join(folder, dumpName), input, target, sameMajor);
@@ -238,12 +238,12 @@ async function pour(programs: Programs, file: string, input: Writable, target: T
   const options = ["--clean", "--if-exists", "--no-tablespaces", "--no-subscriptions", "--file=-"];
   const own = await mkdtemp(join(tmpdir(), "svc-restore-"));
   // What the login may not drop stays, with the schema that it is in.
-  const kept = new Set(target.kept.flatMap(({ name, schema }) => [` EXTENSION - ${name} `, ` SCHEMA - ${schema} `]));
+  const kept = target.kept.flatMap(({ name, schema }) => [` EXTENSION - ${name} `, ` SCHEMA - ${schema} `]);
   // An extension brings its comment, which on some hosts only a superuser may set.
   const isWanted = (line: string) =>
     !line.includes(" COMMENT - EXTENSION ") &&
     (all || !line.includes(" ACL pg_catalog ")) &&
-    ![...kept].some((part) => line.includes(part));
+    !kept.some((part) => line.includes(part));
   try {
     const list = join(own, "list");
     const { stdout: content } = await run(join(programs.folder, "pg_restore"), ["--list", file]);
