@@ -193,7 +193,7 @@ export async function endSessions(
 
 class Overtaken extends Error {}
 
-const statusErrors: Record<number, ErrorCode> = {
+export const statusErrors: Record<number, ErrorCode> = {
   400: "BAD_REQUEST",
   401: "UNAUTHORIZED",
   403: "FORBIDDEN",

@@ -4,10 +4,10 @@
  */
 import type { Response } from "express";
 import { exchangeOf, sendJson } from "../../http/exchange.ts";
-import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { currentCaller } from "../caller.ts";
 import { splitSession } from "../library-cookies.ts";
+import { statusErrors } from "../passwords/passwords.ts";
 import { type AuthParts, publicUser, setSession, tokensOf } from "../routes/endpoint.ts";
 import { withoutReferrer } from "../routes/redirect.ts";
 import type { Opened } from "../sessions/session-store.ts";
@@ -109,15 +109,7 @@ function signAccess({ sessionTokens }: AuthParts, body: unknown): void {
   if (typeof grant.access_token === "string") grant.access_token = sessionTokens.sign(grant.access_token);
 }
 
-const byStatus = new Map<number, ErrorCode>([
-  [401, "UNAUTHORIZED"],
-  [403, "FORBIDDEN"],
-  [404, "NOT_FOUND"],
-  [409, "CONFLICT"],
-  [413, "PAYLOAD_TOO_LARGE"],
-  [415, "UNSUPPORTED_MEDIA_TYPE"],
-  [429, "RATE_LIMITED"],
-]);
+const byStatus: typeof statusErrors = { ...statusErrors, 413: "PAYLOAD_TOO_LARGE", 415: "UNSUPPORTED_MEDIA_TYPE" };
 
 /** In seconds: as the answer says, or our count of new users. */
 function retryAfterOf({ status, headers }: globalThis.Response): number | undefined {
@@ -138,7 +130,7 @@ async function refusal(answer: globalThis.Response): Promise<SvcError> {
   const retryAfter = retryAfterOf(answer);
   if (answer.status === 503) return new SvcError("UNAVAILABLE", undefined, { retryAfter, cause });
   if (answer.status >= 500) return new SvcError("INTERNAL", undefined, { cause });
-  const ours = word === "VALIDATION_ERROR" ? "VALIDATION_FAILED" : (byStatus.get(answer.status) ?? "BAD_REQUEST");
+  const ours = word === "VALIDATION_ERROR" ? "VALIDATION_FAILED" : (byStatus[answer.status] ?? "BAD_REQUEST");
   return new SvcError(ours, typeof message === "string" && message ? message : undefined, {
     ...(word && word !== ours && { hint: word }),
     retryAfter,
