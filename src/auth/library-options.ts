@@ -63,6 +63,12 @@ export function libraryOptions(
   refusePlugins(wanted.plugins ?? []);
   const plugins = withPasskeys(wanted.plugins ?? [], passkeys, fixedOptions);
   const { secondaryStorage: _, ...rest } = wanted; // sessions are read by SQL
+  const table = <Name extends keyof typeof columns>(name: Name) => ({
+    ...wanted[name],
+    modelName: name,
+    fields: columns[name],
+    additionalFields: inSnakeCase(wanted[name]?.additionalFields),
+  });
   const options: BetterAuthOptions = {
     ...rest,
     ...fixedOptions,
@@ -75,33 +81,20 @@ export function libraryOptions(
       revokeSessionsOnPasswordReset: true,
     },
     user: {
-      ...wanted.user,
-      modelName: "user",
-      fields: columns.user,
+      ...table("user"),
       additionalFields: { ...inSnakeCase(wanted.user?.additionalFields), ...libraryFields(fields) },
     },
     session: {
-      ...wanted.session,
-      modelName: "session",
-      fields: columns.session,
-      additionalFields: inSnakeCase(wanted.session?.additionalFields),
+      ...table("session"),
       // With the cache, an ended session would stay valid in the browser that holds the cookie.
       cookieCache: { enabled: false },
     },
-    account: {
-      ...wanted.account,
-      modelName: "account",
-      fields: columns.account,
-      additionalFields: inSnakeCase(wanted.account?.additionalFields),
-    },
+    account: table("account"),
     verification: {
-      ...wanted.verification,
-      modelName: "verification",
-      fields: columns.verification,
+      ...table("verification"),
       // The token of a link is part of the identifier: a copy of the database must not sign anybody in. Others stay
       // plain, because we search for their beginnings (`forget` in passwords.ts).
       storeIdentifier: { default: "plain", overrides: { "magic-link:": "hashed", "one-time-token:": "hashed" } },
-      additionalFields: inSnakeCase(wanted.verification?.additionalFields),
     },
     rateLimit: {
       ...defaults.rateLimit,
