@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import { most, pageOf } from "./pages.ts";
 import { panel } from "./panel.ts";
-import { columnsOf } from "./rows.ts";
+import { columnsOf, keyOf, seenBy } from "./rows.ts";
 import { type Viewer, viewAs, viewer } from "./view.ts";
 
 /** Characters of a value. */
@@ -77,9 +77,7 @@ export const auditPanels = {
 };
 
 /** Without it the table could not be asked whether the viewer sees the row. */
-async function selectsKey(transaction: RequestTransaction, table: string, as: Viewer): Promise<boolean> {
-  const key = (await columnsOf(transaction, table)).filter(({ key_place }) => key_place !== null);
-  return key.every((column) => (as === null ? column.for_anonymous : column.for_users));
-}
+const selectsKey = async (transaction: RequestTransaction, table: string, as: Viewer): Promise<boolean> =>
+  keyOf(await columnsOf(transaction, table)).every(seenBy(as));
 
 const keyText = "select svc_private.studio_history_key($1, $2) as key";

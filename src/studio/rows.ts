@@ -92,9 +92,10 @@ export async function columnsOf(transaction: RequestTransaction, table: string):
 
 const names = (columns: readonly Column[]) => columns.map(({ name }) => `t.${quote(name)}`).join(", ");
 
-const seenBy = (viewer: Viewer) => (column: Column) => (viewer === null ? column.for_anonymous : column.for_users);
+export const seenBy = (viewer: Viewer) => (column: Column) =>
+  viewer === null ? column.for_anonymous : column.for_users;
 
-const keyOf = (columns: readonly Column[]): Column[] =>
+export const keyOf = (columns: readonly Column[]): Column[] =>
   columns.filter(({ key_place }) => key_place !== null).sort((a, b) => Number(a.key_place) - Number(b.key_place));
 
 export const readRows = (pool: pg.Pool, input: PageInput): Promise<Rows> =>
