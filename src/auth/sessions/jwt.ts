@@ -10,14 +10,12 @@ import type { Logger } from "pino";
 import type { Session } from "../../kit/session.ts";
 import { askAuth } from "../ask-auth.ts";
 import { type AdditionalFields, sessionUser } from "../user-fields.ts";
-import { KeyStore } from "./key-store.ts";
+import { algorithm, KeyStore } from "./key-store.ts";
 import type { LiveSession } from "./session-store.ts";
 import type { VerifiedTokens } from "./verified-tokens.ts";
 
 /** In seconds. */
 const jwtLifetime = 5 * 60;
-
-const algorithm = "EdDSA";
 
 export interface JwtOptions {
   /** Newest first. */

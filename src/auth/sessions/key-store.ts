@@ -31,7 +31,7 @@ interface KnownKey {
   expiresAt: number;
 }
 
-const algorithm = "EdDSA";
+export const algorithm = "EdDSA";
 /**
  * In milliseconds: how long an unknown `kid` is rejected without a query, so that invented ids cannot cause a query
  * each.
