@@ -7,6 +7,7 @@ import { Writable } from "node:stream";
 import { runningAddress } from "../cluster/open-cluster.ts";
 import type { Cluster } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
+import { ConcurrencyLimiter } from "../kit/concurrency-limiter.ts";
 import { requirePackages } from "../kit/optional-packages.ts";
 import type { Tools } from "../studio/panel.ts";
 import { agentAccess, describeAccess } from "./agent-access.ts";
@@ -98,12 +99,7 @@ interface Opened {
  */
 function databaseOf(config: EffectiveConfig) {
   let opened: Opened | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const result = turn.then(work);
-    turn = result.catch(() => {});
-    return result;
-  };
+  const turns = new ConcurrencyLimiter(1, Number.POSITIVE_INFINITY);
   const isGone = ({ cluster }: Opened) =>
     cluster !== undefined && runningAddress(join(config.cwd, ".svc")) !== cluster.urls.admin;
   const leave = async () => {
@@ -113,12 +109,12 @@ function databaseOf(config: EffectiveConfig) {
   };
   return {
     tools: () =>
-      inTurn(async (): Promise<Tools> => {
+      turns.run(async (): Promise<Tools> => {
         if (opened && isGone(opened)) await leave();
         opened ??= await open(config);
         return opened.tools;
       }),
-    close: () => inTurn(leave),
+    close: () => turns.run(leave),
   };
 }
 
