@@ -15384,8 +15384,8 @@ CREATE OR REPLACE FUNCTION svc_private.tell_run(run_id uuid, user_id text)
  LANGUAGE sql
 AS $function$
   select case when tell_run.user_id is not null then
-    pg_catalog.pg_logical_emit_message(true, 'svc', pg_catalog.jsonb_build_object(
-      'workflow', tell_run.run_id, 'user', tell_run.user_id)::text)
+    pg_catalog.pg_logical_emit_message(true, 'svc', pg_catalog.format(
+      '{"workflow": "%s", "user": %s}', tell_run.run_id, pg_catalog.to_json(tell_run.user_id)))
   end
 $function$
 comment: Notifies the user's subscribers on commit that a run changed. lint:allow function_without_search_path: SET would prevent inlining; all names are qualified.

@@ -3,7 +3,7 @@
 -- (subscription-topics.ts).
 --
 -- Inlined, so no search_path: the call took more time than the message. It returns a value, because PostgreSQL inlines no
--- function that returns void.
+-- function that returns void. format(), because jsonb_build_object() takes more time than the rest.
 
 create or replace function svc_private.tell_run(run_id uuid, user_id text)
 returns pg_lsn
@@ -11,8 +11,8 @@ language sql
 volatile
 as $$
   select case when tell_run.user_id is not null then
-    pg_catalog.pg_logical_emit_message(true, 'svc', pg_catalog.jsonb_build_object(
-      'workflow', tell_run.run_id, 'user', tell_run.user_id)::text)
+    pg_catalog.pg_logical_emit_message(true, 'svc', pg_catalog.format(
+      '{"workflow": "%s", "user": %s}', tell_run.run_id, pg_catalog.to_json(tell_run.user_id)))
   end
 $$;
 
