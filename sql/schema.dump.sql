@@ -242,6 +242,18 @@ callers: svc_owner, svc_system
 -- PostgreSQL's own setval
 callers: svc_owner, svc_system
 
+-- type svc.positive_integer
+domain integer CHECK ((VALUE > 0))
+usage: svc_anonymous, svc_authenticated, svc_system
+
+-- type svc.run_status
+domain text CHECK ((VALUE = ANY (ARRAY['pending'::text, 'running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
+usage: svc_anonymous, svc_authenticated, svc_system
+
+-- type svc.step_kind
+domain text CHECK ((VALUE = ANY (ARRAY['step'::text, 'wait'::text, 'sleep'::text])))
+usage: svc_anonymous, svc_authenticated, svc_system
+
 -- type svc_private.evidence
 composite claim integer, source_id uuid, source_title text, section_id uuid, section_path text[], chunk_id uuid, chunk_text text, page_start integer, sentence text, coverage double precision, chunk_coverage double precision, matched text[], missing text[], similarity double precision
 usage: svc_anonymous, svc_authenticated, svc_system
@@ -1059,9 +1071,9 @@ comment policy select_owner: Users read the events of their own workflows.
 -- table svc.workflow_runs: owner svc_owner
 column id: uuid not null default gen_random_uuid()
 column name: text not null
-column version: integer not null
+column version: svc.positive_integer not null
 column args: json not null
-column status: text not null default 'pending'::text
+column status: svc.run_status not null default 'pending'::text
 column wait_marker: text
 column result: json
 column error: json
@@ -1072,7 +1084,7 @@ column idempotency_key: text
 column fence: bigint not null default 0
 column attempts: integer not null default 0
 column claims: integer not null default 0
-column max_running: integer
+column max_running: svc.positive_integer
 column max_duration: interval
 column deadline: timestamp with time zone
 column wake_at: timestamp with time zone
@@ -1081,16 +1093,13 @@ column updated_at: timestamp with time zone not null default now()
 column started_at: timestamp with time zone
 column finished_at: timestamp with time zone
 constraint workflow_runs_check: CHECK (((NOT is_system) OR (user_id IS NULL)))
-constraint workflow_runs_check1: CHECK (((status = 'pending'::text) OR (wait_marker IS NULL)))
-constraint workflow_runs_max_running_check: CHECK ((max_running > 0))
+constraint workflow_runs_check1: CHECK ((((status)::text = 'pending'::text) OR (wait_marker IS NULL)))
 constraint workflow_runs_name_check: CHECK ((name <> ''::text))
 constraint workflow_runs_pkey: PRIMARY KEY (id)
-constraint workflow_runs_status_check: CHECK ((status = ANY (ARRAY['pending'::text, 'running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
 constraint workflow_runs_user_id_fkey: FOREIGN KEY (user_id) REFERENCES auth."user"(id) ON DELETE CASCADE
-constraint workflow_runs_version_check: CHECK ((version > 0))
-index workflow_runs_active: svc.workflow_runs USING btree (name, status) WHERE (status = ANY (ARRAY['pending'::text, 'running'::text]))
-index workflow_runs_failed: svc.workflow_runs USING btree (created_at DESC, id DESC) WHERE (status = 'failed'::text)
-index workflow_runs_failed_lately: svc.workflow_runs USING btree (finished_at) WHERE (status = 'failed'::text)
+index workflow_runs_active: svc.workflow_runs USING btree (name, status) WHERE ((status)::text = ANY (ARRAY['pending'::text, 'running'::text]))
+index workflow_runs_failed: svc.workflow_runs USING btree (created_at DESC, id DESC) WHERE ((status)::text = 'failed'::text)
+index workflow_runs_failed_lately: svc.workflow_runs USING btree (finished_at) WHERE ((status)::text = 'failed'::text)
 index workflow_runs_key: UNIQUE svc.workflow_runs USING btree (name, idempotency_key, user_id, is_system) NULLS NOT DISTINCT WHERE (idempotency_key IS NOT NULL)
 index workflow_runs_owner: svc.workflow_runs USING btree (user_id, created_at DESC, id DESC)
 index workflow_runs_recent: svc.workflow_runs USING btree (created_at DESC, id DESC)
@@ -1117,7 +1126,7 @@ comment policy select_owner: Users read the runs of their own workflows.
 column seq: bigint not null generated always as identity
 column run_id: uuid not null
 column "position": text not null
-column kind: text not null
+column kind: svc.step_kind not null
 column name: text not null
 column is_done: boolean not null
 column result: json
@@ -1128,7 +1137,6 @@ column due_at: timestamp with time zone
 column started_at: timestamp with time zone not null default clock_timestamp()
 column finished_at: timestamp with time zone
 column attempts: integer
-constraint workflow_steps_kind_check: CHECK ((kind = ANY (ARRAY['step'::text, 'wait'::text, 'sleep'::text])))
 constraint workflow_steps_pkey: PRIMARY KEY (seq)
 constraint workflow_steps_run_id_fkey: FOREIGN KEY (run_id) REFERENCES svc.workflow_runs(id) ON DELETE CASCADE
 constraint workflow_steps_run_id_position_key: UNIQUE (run_id, "position")

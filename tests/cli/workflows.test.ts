@@ -10,7 +10,7 @@ const run = (...args: string[]) => svcHere(db, fixture, args);
 async function runOf(name: string, status: string): Promise<string> {
   const [row] = await db.sql(
     `insert into svc.workflow_runs (name, version, args, is_system, status, error, finished_at)
-     values ($1, 1, '{"json": {"amount": 7}}', true, $2,
+     values ($1, 1, '{"json": {"amount": 7}}', true, $2::text,
              case when $2 = 'failed' then '{"code": "INTERNAL", "message": "no such mailbox"}'::json end,
              case when $2 = 'failed' then now() end)
      returning id`,
