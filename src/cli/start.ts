@@ -107,7 +107,8 @@ async function serve(options: Options): Promise<void> {
   try {
     const app = await during("Loading the application", () => loadApp(config));
     // On a private cluster no other process runs the jobs. An API process needs no queue library.
-    const runner = withWorker || !config.database ? await import("../../workers/runner.ts") : undefined;
+    const runsJobs = withWorker || !config.database;
+    if (runsJobs && config.production) await loadRunner(); // nothing is answered while it loads
     const target = { platform: platformRoot, application: config.cwd };
     const unless = starting && !isDeveloping ? await readChecksums(target) : undefined; // while the server starts
     const cluster = await (starting ?? open());
@@ -120,17 +121,20 @@ async function serve(options: Options): Promise<void> {
     tracing =
       (await openTracing(config.otel)) ?? (isWatched(config) ? devTracing((span) => tell({ span })) : undefined);
     const log = processLog(config, json, tracing !== undefined);
-    const jobMetrics = runner && new JobMetrics();
+    const jobMetrics = runsJobs ? new JobMetrics() : undefined;
     const showCause = isWatched(config)
       ? (cause: unknown, operation: string) => showFailure(cause, config.cwd, operation)
       : undefined;
     const shared = { app, config, urls: cluster.urls, secrets, log, tracing, showCause };
     service = await startService({ ...shared, allowDrift: allowDrift || isOlder, jobMetrics, ...underDev(config) });
-    worker = await runner?.startWorker({ ...shared, url: service.url, metrics: jobMetrics });
+    const work = { ...shared, url: service.url, metrics: jobMetrics };
+    if (runsJobs && config.production) worker = (await loadRunner()).startWorker(work);
     if (config.production) returnMemory();
     const stop = nextSignal(); // before "Ready" is printed, since a stop may follow at once
     sayReady(config, cwd, service.url);
     tell("ready");
+    // A developer waits for the service, and the jobs may wait: loading the queue library is a tenth of a start.
+    if (runsJobs && !config.production) worker = (await loadRunner()).startWorker(work);
     // It takes 100 ms, in which nothing is answered. In production that is before the service is ready.
     if (!config.production && !isDeveloping) setTimeout(returnMemory, 1_000).unref();
 
@@ -144,6 +148,8 @@ async function serve(options: Options): Promise<void> {
     await own?.stop();
   }
 }
+
+const loadRunner = () => import("../../workers/runner.ts");
 
 function sayReady(config: EffectiveConfig, cwd: string, url: string): void {
   if (!sharesPort) say(`\n  Ready: ${config.auth.url ?? url}\n`);
