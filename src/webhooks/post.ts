@@ -2,9 +2,9 @@
  * One request to a receiver of webhooks. It follows no redirects and does not read the answer's body. Each has a separate
  * connection. Next hop: `src/kit/public-address.ts`.
  */
-import { request as insecureRequest } from "node:http";
 import { request } from "node:https";
 import { isIP } from "node:net";
+import { request as insecureRequest } from "../kit/node-http.ts";
 import { isPublicAddress, privateAddress, publicLookup } from "../kit/public-address.ts";
 import { retryAfter } from "../kit/retry-after.ts";
 

@@ -1,7 +1,10 @@
 // If this file fails, `svc start` loads what it does not need before it is ready, or does not end when it is stopped meanwhile.
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { copiedApplication, ready } from "../support/application-folder.ts";
 import { database } from "../support/database.ts";
+import { root } from "../support/global-setup.ts";
 import { secret } from "../support/service.ts";
 
 const db = database();
@@ -44,4 +47,14 @@ test("a service that is stopped while it loads the queue library ends in order",
   expect(text).toContain("Ready: ");
   expect(text).toContain("SIGTERM: finishing requests in flight");
   expect(code).toBe(0);
+});
+
+test("neither the server nor the worker loads Node's HTTP client", () => {
+  const code = `
+    await import(${JSON.stringify(join(root, "src/cli/start.ts"))});
+    await import(${JSON.stringify(join(root, "workers/runner.ts"))});
+    console.log(process.moduleLoadList.filter((name) => name.includes("undici")).join());
+    process.exit();`;
+  const loaded = execFileSync(process.execPath, ["--input-type=module", "--eval", code], { encoding: "utf8" });
+  expect(loaded.trim()).toBe("");
 });
