@@ -8,6 +8,7 @@ import { Registry } from "prom-client";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import { createServer } from "../kit/node-http.ts";
 import { SvcError } from "../kit/svc-error.ts";
+import { addJobMetrics } from "../telemetry/add-job-metrics.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import { type MetricsAccess, refuseReader } from "../telemetry/metrics-access.ts";
 import { addRuntimeMetrics } from "../telemetry/runtime-metrics.ts";
@@ -27,7 +28,7 @@ export async function serveWorkerMetrics(
 ): Promise<{ url: string; close(): void }> {
   const registry = new Registry();
   addRuntimeMetrics(registry);
-  jobs.addTo(registry);
+  addJobMetrics(registry, jobs);
   const server = createServer(async (request, response) => {
     try {
       checkHost?.(request);

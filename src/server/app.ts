@@ -77,7 +77,7 @@ export async function createApp(options: AppOptions): Promise<RequestListener> {
   const routeOf = routeTable(options.api["~svc"].routes, { ...options, streams });
   // Loading Express takes a tenth of a start. In production nobody should wait for it.
   const others = loadedOnce(async () => (await import("./express-app.ts")).expressApp({ ...options, streams }));
-  if (options.production) await others();
+  if (options.production) await Promise.all([others(), options.metrics.registry()]);
 
   // Calls by name and stored files are nearly all of the traffic. Known paths need no router, and Express would cost as
   // much as reading, checking and answering such a call (docs/adr/0004-calls-before-express.md).

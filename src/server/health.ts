@@ -51,8 +51,9 @@ export function healthEndpoints(readiness: Readiness, metrics: Metrics, access: 
     "/metrics",
     named("/metrics", async (request, response) => {
       refuseReader(access, request);
-      response.setHeader("content-type", metrics.registry.contentType);
-      response.end(await metricsText(metrics.registry));
+      const registry = await metrics.registry();
+      response.setHeader("content-type", registry.contentType);
+      response.end(await metricsText(registry));
     }),
   );
   return router;

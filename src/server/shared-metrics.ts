@@ -18,11 +18,13 @@ export const givenMetrics = "ownMetrics";
 export const sharesPort = process.send !== undefined && process.env[sharedVariable] === "1";
 
 /** Answers the questions of the process that collects. */
-export function shareMetrics(registry: Registry): void {
+export function shareMetrics(registry: () => Promise<Registry>): void {
   if (!sharesPort) return;
   process.on("message", async (message) => {
     if (message !== giveMetrics) return;
-    const metrics = await registry.getMetricsAsJSON().catch(() => []);
+    const metrics = await registry()
+      .then((own) => own.getMetricsAsJSON())
+      .catch(() => []);
     if (process.connected) process.send?.({ [givenMetrics]: metrics });
   });
 }

@@ -5,7 +5,7 @@
 import type { Histogram, Registry } from "prom-client";
 
 /** Upper bounds, in seconds. */
-const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const defaultBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 interface Series {
   labels: Record<string, string>;
@@ -19,17 +19,23 @@ export class Durations {
   readonly #help: string;
   /** Three at most. */
   readonly #labelNames: readonly string[];
+  readonly #bounds: readonly number[];
   readonly #series = new Map<string, Series>();
 
-  constructor(registry: Registry, name: string, help: string, labelNames: readonly string[]) {
+  constructor(name: string, help: string, labelNames: readonly string[], bounds: readonly number[] = defaultBounds) {
     this.name = name;
     this.#help = help;
     this.#labelNames = labelNames;
+    this.#bounds = bounds;
+  }
+
+  addTo(registry: Registry): void {
     registry.registerMetric(this as unknown as Histogram); // the registry asks for `name`, `get` and `reset` alone
   }
 
   /** @param first the value of the first label, and so on */
   observe(seconds: number, first: string, second = "", third = ""): void {
+    const bounds = this.#bounds;
     const key = `${first}\n${second}\n${third}`;
     let series = this.#series.get(key);
     if (!series) {
@@ -51,7 +57,7 @@ export class Durations {
       let count = 0;
       const buckets = counts.map((more, index) => {
         count += more;
-        return { metricName: `${name}_bucket`, labels: { le: bounds[index] ?? "+Inf", ...labels }, value: count };
+        return { metricName: `${name}_bucket`, labels: { le: this.#bounds[index] ?? "+Inf", ...labels }, value: count };
       });
       const total = { metricName: `${name}_count`, labels, value: count };
       return [...buckets, { metricName: `${name}_sum`, labels, value: sum }, total];

@@ -10,7 +10,8 @@ export interface InFlight extends Iterable<ServerResponse> {
 }
 
 export interface Metrics {
-  registry: Registry;
+  /** Loads the library at the first call. */
+  registry: () => Promise<Registry>;
   inFlight: InFlight;
   /** Records the end of an exchange. @param seconds its whole duration @param waited in seconds, see `answerWait` @param code of the error in the answer */
   observe(operation: string, method: string, status: number, seconds: number, waited: number, code?: string): void;

@@ -20,7 +20,7 @@ const recording = `
   import { registerHooks } from "node:module";
   registerHooks({
     load(url, context, next) {
-      const [, name] = /node_modules\\/(kysely|jose|express|better-auth\\/dist\\/api)\\//.exec(url) ?? [];
+      const [, name] = /node_modules\\/(kysely|jose|express|prom-client|better-auth\\/dist\\/api)\\//.exec(url) ?? [];
       if (name) appendFileSync(${JSON.stringify(loaded)}, name + "\\n");
       return next(url, context);
     },
@@ -63,6 +63,14 @@ test("the first path without a procedure loads Express, however many requests co
   expect(packages()).toEqual(new Set(["jose", "express"]));
 });
 
+test("the first reading of metrics loads their library, and tells what was counted before", async () => {
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toMatch(/^svc_http_errors_total\{code="NOT_FOUND"\} 3$/m);
+  expect(metrics).toMatch(/^svc_http_errors_total\{code="CONFLICT"\} 0$/m);
+  expect(metrics).toMatch(/^svc_http_request_duration_seconds_count\{.*"\/healthz".*\} 2$/m);
+  expect(packages()).toEqual(new Set(["jose", "express", "prom-client"]));
+});
+
 test("the first sign-in loads better-auth, however many come at once", async () => {
   const answers = await Promise.all(
     ["ann", "bob", "cat"].map((name) =>
@@ -74,5 +82,5 @@ test("the first sign-in loads better-auth, however many come at once", async () 
     ),
   );
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-  expect(packages()).toEqual(new Set(["jose", "express", "kysely", "better-auth/dist/api"]));
+  expect(packages()).toEqual(new Set(["jose", "express", "prom-client", "kysely", "better-auth/dist/api"]));
 });

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { Bouncer, findBouncer } from "../../scripts/rehearse/bouncer.ts";
 import { defineApi } from "../../src/app/api.ts";
 import { workflow } from "../../src/index.ts";
+import { addJobMetrics } from "../../src/telemetry/add-job-metrics.ts";
 import { JobMetrics } from "../../src/telemetry/job-metrics.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { procedure } from "../fixture/backend/index.ts";
@@ -93,7 +94,7 @@ describe.skipIf(missing)(`a worker whose connections for jobs fail, but not that
     };
     const metrics = new JobMetrics();
     const registry = new Registry();
-    metrics.addTo(registry);
+    addJobMetrics(registry, metrics);
     const paused = async () => /^svc_worker_paused (\d)$/m.exec(await registry.metrics())?.[1];
     const said = (message: string) => lines.filter(({ msg }) => msg.startsWith(message));
     const urls = { ...db.urls, queue: db.url("system"), ...through };
