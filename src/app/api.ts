@@ -15,7 +15,7 @@ import { linkRelations } from "../crud/relations.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { checkOptions } from "../kit/options.ts";
 import { kindOf } from "../kit/v.ts";
-import { groundingOptions } from "../rag/application-judge.ts";
+import { groundingOptions } from "../rag/grounding-options.ts";
 import { ingestWorkflow } from "../rag/ingest-workflow.ts";
 import { importWorkflow } from "../transfer/import-workflow.ts";
 import { workflowProcedures } from "../workflows/procedures.ts";

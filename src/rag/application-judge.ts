@@ -13,13 +13,7 @@ import type {
   GroundingOptions,
   JudgeVerdict,
 } from "../contract/grounding.ts";
-import { callable, integer } from "../kit/options.ts";
 import { citationsOf, type FoundEvidence, type GroundingChoices, groundClaim, holdsTerms, round } from "./answer.ts";
-
-export const groundingOptions = z.strictObject({
-  judge: callable<GroundingJudge>().optional(),
-  timeoutMs: integer(1, 60_000).optional(),
-});
 
 export interface Judging extends GroundingOptions {
   log: Logger;

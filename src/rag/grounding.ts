@@ -18,7 +18,7 @@ import { languageOf } from "../search/languages.ts";
 import { partsOf, refusal, resolveScope } from "../search/scope.ts";
 import { composed } from "../text/composed.ts";
 import type { GroundingChoices } from "./answer.ts";
-import { groundClaims, type Judging } from "./application-judge.ts";
+import type { Judging, groundClaims as judgeClaims } from "./application-judge.ts";
 import { findEvidence } from "./evidence.ts";
 import { findPassages, sourceIdsOf } from "./passages.ts";
 import { optionalVector, requireLength } from "./vectors.ts";
@@ -30,6 +30,10 @@ import {
   writeAnswer,
   writeOptionsOf,
 } from "./written-answer.ts";
+
+/** The rules are 18 modules, which are loaded with the first claim. */
+const groundClaims: typeof judgeClaims = async (...given) =>
+  (await import("./application-judge.ts")).groundClaims(...given);
 
 /**
  * @param userId the caller, null when nobody is signed in

@@ -49,11 +49,22 @@ test("a service that is stopped while it loads the queue library ends in order",
   expect(code).toBe(0);
 });
 
-test("neither the server nor the worker loads Node's HTTP client", () => {
+test("neither the server nor the worker loads Node's HTTP client, and the server loads nothing that is used later", () => {
+  const later = /\/(express|better-auth|prom-client|graphile-worker|rag\/judge)[/.]/;
   const code = `
+    import { registerHooks } from "node:module";
+    const early = [];
+    const hooks = registerHooks({
+      load(url, context, next) {
+        if (${later}.test(url)) early.push(url);
+        return next(url, context);
+      },
+    });
     await import(${JSON.stringify(join(root, "src/cli/start.ts"))});
+    hooks.deregister();
     await import(${JSON.stringify(join(root, "workers/runner.ts"))});
-    console.log(process.moduleLoadList.filter((name) => name.includes("undici")).join());
+    early.push(...process.moduleLoadList.filter((name) => name.includes("undici")));
+    console.log(early.join());
     process.exit();`;
   const loaded = execFileSync(process.execPath, ["--input-type=module", "--eval", code], { encoding: "utf8" });
   expect(loaded.trim()).toBe("");
