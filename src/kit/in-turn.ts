@@ -4,7 +4,11 @@
  */
 import type pg from "pg";
 
-type Query = (...values: unknown[]) => Promise<unknown>;
+export type Query = (...values: unknown[]) => Promise<unknown>;
+
+/** Whether a call has a callback or a cursor, and so no promise. */
+export const hasNoPromise = (values: unknown[]): boolean =>
+  typeof values.at(-1) === "function" || typeof (values[0] as { submit?: unknown } | null)?.submit === "function";
 
 /** Makes each statement wait for the previous one. Statements with a callback or a cursor are left alone. */
 export function serializeQueries(client: pg.ClientBase): void {
@@ -24,10 +28,6 @@ export function serializeQueries(client: pg.ClientBase): void {
       resolve();
     }
   };
-  const send: Query = (...values) => {
-    const isOther =
-      typeof values.at(-1) === "function" || typeof (values[0] as { submit?: unknown }).submit === "function";
-    return isOther ? query(...values) : inTurn(...values);
-  };
+  const send: Query = (...values) => (hasNoPromise(values) ? query(...values) : inTurn(...values));
   client.query = send as unknown as typeof client.query;
 }

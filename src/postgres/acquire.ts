@@ -5,8 +5,8 @@
 import type pg from "pg";
 import { SvcError } from "../kit/svc-error.ts";
 import { isDirect } from "./direct.ts";
+import { wireOf } from "./driver.ts";
 import { isPlanOutdated, isStatementGone } from "./errors.ts";
-import { streamOf } from "./send-together.ts";
 import { end } from "./transaction-statements.ts";
 
 /** A connection on loan. */
@@ -80,7 +80,7 @@ const held = new WeakMap<pg.ClientBase, NodeJS.Timeout>();
 export function leaveRead(lease: Lease, isBusy: boolean): void {
   const { client, release } = lease;
   if (isBusy || !isDirect(client)) return void leave(lease, "commit").catch(() => {});
-  const stream = streamOf(client);
+  const { stream } = wireOf(client);
   const send = () => {
     held.delete(client);
     stream.uncork();
@@ -97,7 +97,7 @@ function sendHeld(client: pg.ClientBase): void {
   if (!timer) return;
   clearTimeout(timer);
   held.delete(client);
-  process.nextTick(() => streamOf(client).uncork());
+  process.nextTick(() => wireOf(client).stream.uncork());
 }
 
 /** Waiting calls per caller; each holds a request that has no answer yet. */

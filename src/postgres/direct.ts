@@ -1,5 +1,6 @@
 /** Which connections lead to PostgreSQL without a pooler between, and how the others give names. Noted by `pools.ts`. */
 import type pg from "pg";
+import { wireOf } from "./driver.ts";
 
 const direct = new WeakSet<pg.ClientBase>();
 
@@ -12,25 +13,17 @@ export const noteDirect = (client: pg.ClientBase): void => void direct.add(clien
  */
 export const isDirect = (client: pg.ClientBase): boolean => direct.has(client);
 
-/** What `pg` keeps of a connection; its types do not have it. */
-interface Wire {
-  parse(statement: { name?: string | undefined }): void;
-  close(statement: { type: "S"; name: string }): void;
-  /** For `packet.ts`, which writes messages itself. */
-  freesNames?: boolean;
-}
-
 /**
  * Frees each name before a statement gets it. PgBouncer takes a name for given although PostgreSQL has refused to prepare
  * the statement, such as in a transaction that has failed, and ends a connection that gives it again:
  * https://github.com/pgbouncer/pgbouncer/blob/pgbouncer_1_24_1/src/prepare.c
  */
 export function freeNamesFirst(client: pg.ClientBase): void {
-  const { connection } = client as unknown as { connection: Wire };
+  const connection = wireOf(client);
   const { parse } = connection;
   connection.parse = (statement) => {
     if (statement.name) connection.close({ type: "S", name: statement.name });
     parse.call(connection, statement);
   };
-  connection.freesNames = true;
+  connection.freesNames = true; // for `packet.ts`, which writes messages itself
 }

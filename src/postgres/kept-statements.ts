@@ -11,6 +11,7 @@
  */
 import pg from "pg";
 import { isDirect } from "./direct.ts";
+import { type Wire, wireOf } from "./driver.ts";
 import { isPlanOutdated, isStatementGone, sqlState } from "./errors.ts";
 import type { Identity } from "./identity.ts";
 
@@ -23,15 +24,6 @@ const maxAge = 10_000;
 /** Texts that the process remembers, and the longest one, in characters. */
 const maxTexts = 1_000;
 const longestText = 10_000;
-
-/** What `pg` keeps of a connection; its types do not have it. */
-interface Wire {
-  parsedStatements: Record<string, string | undefined>;
-  /** Those that PostgreSQL is preparing. */
-  submittedNamedStatements: Record<string, string | undefined>;
-  close(statement: { type: "S"; name: string }): void;
-  describe(portal: unknown): void;
-}
 
 interface Statement {
   /**
@@ -72,7 +64,7 @@ function keptOf(wire: Wire): Kept {
  * @param age in milliseconds: one that was prepared before is closed, too. (Default: any)
  */
 export function makeRoom(client: pg.ClientBase, name: string, age = Number.POSITIVE_INFINITY): Statement {
-  const wire = (client as unknown as { connection: Wire }).connection;
+  const wire = wireOf(client);
   const { statements } = keptOf(wire);
   const now = performance.now();
   const known = statements.get(name);

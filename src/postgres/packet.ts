@@ -9,6 +9,7 @@
  */
 import { createHash } from "node:crypto";
 import pg from "pg";
+import { type Wire, wireOf } from "./driver.ts";
 import { makeRoom } from "./kept-statements.ts";
 import { isRowTooLarge } from "./row-size.ts";
 
@@ -26,14 +27,6 @@ export function preparedName(name: string): string {
   if (name.length <= longestName) return name;
   const hash = createHash("sha256").update(name).digest("base64url").slice(0, 22);
   return `${name.slice(0, longestName - hash.length - 1)} ${hash}`;
-}
-
-/** What `pg` keeps of a connection; its types do not have it. */
-interface Wire {
-  stream: { write(bytes: Buffer): void; writable: boolean };
-  parsedStatements: Record<string, string | undefined>;
-  /** Whether a name must be freed before a statement gets it: behind a pooler (`direct.ts`). */
-  freesNames?: boolean;
 }
 
 /** The last row of a statement; null without one. */
@@ -106,8 +99,6 @@ class Packet {
 
 // The driver pipelines only queries of its own class. Its constructor makes much that is not needed here.
 Object.setPrototypeOf(Packet.prototype, pg.Query.prototype);
-
-const wireOf = (client: pg.ClientBase) => (client as unknown as { connection: Wire }).connection;
 
 /** Whether the connection has the statement: then packets that run it may be under way together. */
 export const isPrepared = (client: pg.ClientBase, name: string): boolean =>

@@ -10,6 +10,7 @@ import { serializeQueries } from "../kit/in-turn.ts";
 import { traceQueries } from "../telemetry/queries.ts";
 import { limitShares } from "./acquire.ts";
 import { freeNamesFirst, isDirect, noteDirect } from "./direct.ts";
+import { innerOf } from "./driver.ts";
 import { closeAfterRefusedWrites, PoolClient } from "./read-only.ts";
 import { queryKeeping } from "./refusals.ts";
 import { breakIfRowTooLarge, largestRow } from "./row-size.ts";
@@ -151,7 +152,7 @@ const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.sli
  * inside each transaction applies, and that of the role (sql/roles.sql). Only without a pooler are connections shared.
  */
 const limitStatements = (milliseconds: number) => async (client: pg.ClientBase) => {
-  const { processID } = client as unknown as { processID: number };
+  const { processID } = innerOf(client);
   const isOwn = `pg_backend_pid() = ${Number(processID)}`;
   const set = `set statement_timeout = ${Number(milliseconds)};`;
   const text = `do $$ begin if ${isOwn} then ${set} end if; end $$; select ${isOwn} as direct`;

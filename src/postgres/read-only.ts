@@ -2,16 +2,13 @@
  * Closes connections to a server that has refused a write: it is a standby, or its operator has closed it to writes. A new
  * connection finds the server that the host's name leads to now, and the settings of now. Called by `pools.ts`.
  */
-import type { EventEmitter } from "node:events";
 import pg from "pg";
+import { wireOf } from "./driver.ts";
 
 /** read_only_sql_transaction, also of a query that tried to write. */
 export const readOnlyState = "25006";
 
 /** Members that the types of `pg` do not have. */
-interface Inner {
-  connection: EventEmitter;
-}
 interface InnerPool {
   _clients: pg.Client[];
   _idle: { client: pg.Client }[];
@@ -37,7 +34,7 @@ export class PoolClient extends pg.Client {
     super(config);
     const own = new Set<Reason>();
     closed.set(this, own);
-    (this as unknown as Inner).connection.on("parameterStatus", ({ parameterName, parameterValue }) => {
+    wireOf(this).on("parameterStatus", ({ parameterName, parameterValue }) => {
       const reason = reasons.find((name) => name === parameterName);
       if (!reason) return;
       if (parameterValue === "on") own.add(reason);
@@ -54,7 +51,7 @@ export function closeAfterRefusedWrites(pool: pg.Pool): (client: pg.PoolClient) 
   const inner = pool as unknown as InnerPool;
   let swept = Number.NEGATIVE_INFINITY;
   return (client) => {
-    (client as unknown as Inner).connection.on("errorMessage", ({ code }: pg.DatabaseError) => {
+    wireOf(client).on("errorMessage", ({ code }: pg.DatabaseError) => {
       if (code !== readOnlyState) return;
       inner._expired.add(client);
       if (!isClosed(client) || performance.now() - swept < sweepsEvery) return;

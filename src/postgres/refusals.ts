@@ -3,31 +3,18 @@
  * after every error: each limit error, locked job or duplicate key in `unsafeDb` would cost a new connection. Called by
  * `pools.ts`.
  */
-import type { EventEmitter } from "node:events";
 import type pg from "pg";
+import { hasNoPromise, type Query } from "../kit/in-turn.ts";
+import { innerOf } from "./driver.ts";
 import { isConnectionLoss, isStatementGone, sqlState } from "./errors.ts";
 import { type Step, sendStatement } from "./packet.ts";
-
-type Query = (...values: unknown[]) => Promise<unknown>;
-
-/** Members of a client that the types of `pg` do not have. */
-interface Inner {
-  connection: EventEmitter;
-  /** Whether the server is ready for the next statement. */
-  readyForQuery: boolean;
-  getTransactionStatus(): string | null;
-}
 
 /** What replaces `pool.query`. Calls with a callback or a cursor are left alone. */
 export function queryKeeping(pool: pg.Pool): pg.Pool["query"] {
   const query = pool.query.bind(pool) as unknown as Query;
   const keeping: Query = (...values) =>
     keepAfterRefusal(pool, (client) => (client.query as unknown as Query).apply(client, values));
-  const send: Query = (...values) => {
-    const isOther =
-      typeof values.at(-1) === "function" || typeof (values[0] as { submit?: unknown } | null)?.submit === "function";
-    return isOther ? query(...values) : keeping(...values);
-  };
+  const send: Query = (...values) => (hasNoPromise(values) ? query(...values) : keeping(...values));
   return send as unknown as pg.Pool["query"];
 }
 
@@ -50,7 +37,7 @@ async function keepAfterRefusal<T>(pool: pg.Pool, send: (client: pg.PoolClient) 
     else releaseWhenReady(client, release);
     throw error;
   }
-  const isLeftOpen = (client as unknown as Inner).getTransactionStatus() !== "I";
+  const isLeftOpen = innerOf(client).getTransactionStatus() !== "I";
   release(isLeftOpen);
   if (isLeftOpen) throw new Error(leftOpen);
   return result;
@@ -63,7 +50,7 @@ const leftOpen =
 
 /** Text with several statements can fail inside a transaction that it began: such a connection cannot be reused. */
 function releaseWhenReady(client: pg.PoolClient, release: (destroy?: boolean) => void): void {
-  const inner = client as unknown as Inner;
+  const inner = innerOf(client);
   const leave = () => {
     inner.connection.off("readyForQuery", leave);
     inner.connection.off("end", leave);

@@ -4,8 +4,8 @@
  * that `pg` throws where nobody can catch it, and the process would end.
  * Called by `pools.ts`; `errors.ts` says what the caller gets.
  */
-import type { Socket } from "node:net";
 import type pg from "pg";
+import { wireOf } from "./driver.ts";
 
 /** In bytes, for the platform's own statements, which read all steps of a run at once. Calls have `limits.rowBytes`. */
 export const largestRow = 256 * 1024 * 1024;
@@ -28,7 +28,7 @@ const dataRow = 0x44;
 
 /** Must be called on a connection to which the server has sent complete messages only, as after its start. */
 export function breakIfRowTooLarge(client: pg.ClientBase, most: number): void {
-  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  const { stream } = wireOf(client);
   let left = 0; // bytes until the next message begins
   let begun = Buffer.alloc(0); // of its header, at the end of the last chunk
   stream.prependListener("data", (chunk: Buffer) => {

@@ -3,16 +3,12 @@
  * costs both sides more than a small statement. Called by `transaction.ts`; the connections of the request pool are
  * pipelined.
  */
-import type { Duplex } from "node:stream";
 import type pg from "pg";
-
-/** The connection's socket, which the types of `pg` lack. */
-export const streamOf = (client: pg.ClientBase): Duplex =>
-  (client as unknown as { connection: { stream: Duplex } }).connection.stream;
+import { wireOf } from "./driver.ts";
 
 /** Buffers the connection's output until the currently resolved promises have been handled. */
 export function batchWrites(client: pg.ClientBase): void {
-  const stream = streamOf(client);
+  const { stream } = wireOf(client);
   stream.cork();
   process.nextTick(() => stream.uncork());
 }

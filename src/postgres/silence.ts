@@ -7,8 +7,8 @@
  * A statement that was sent to a vanished host ends after Linux's retransmissions, about a quarter of an hour.
  * Called by `pools.ts`.
  */
-import type { Socket } from "node:net";
 import type pg from "pg";
+import { innerOf, wireOf } from "./driver.ts";
 import { queryKeeping } from "./refusals.ts";
 
 /**
@@ -32,29 +32,20 @@ const margin = 5_000;
 export const silenceAllowed = ({ statementTimeoutMs }: { statementTimeoutMs: number }): number =>
   statementTimeoutMs && statementTimeoutMs + margin;
 
-/** Members of a client that the types of `pg` do not have. */
-interface Inner {
-  connection: { stream: Socket };
-  /** Whether the server has answered all that was sent. */
-  readyForQuery: boolean;
-}
-
-const streamOf = (client: pg.ClientBase) => (client as unknown as Inner).connection.stream;
-
 /** Breaks a connection at once, without the Terminate message of `end`: a statement fails, and the server need not answer. */
-export const breakConnection = (client: pg.ClientBase): void => void streamOf(client).destroy();
+export const breakConnection = (client: pg.ClientBase): void => void wireOf(client).stream.destroy();
 
 /**
  * Breaks a connection that has no answer for too long. Called once for each. When this process was stopped meanwhile, as its
  * machine was, the timer runs out before the answer that waits is read: so that is read first.
  */
 export function breakIfSilent(client: pg.ClientBase, milliseconds: number): void {
-  const stream = streamOf(client);
+  const { stream } = wireOf(client);
   stream.setTimeout(milliseconds);
   stream.on("timeout", () => {
     const { bytesRead } = stream;
     setImmediate(() => {
-      if (stream.bytesRead === bytesRead && !(client as unknown as Inner).readyForQuery) {
+      if (stream.bytesRead === bytesRead && !innerOf(client).readyForQuery) {
         stream.destroy(silent(stream.timeout));
       }
     });
@@ -80,7 +71,7 @@ export function unlimited(pool: pg.Pool): pg.Pool {
   const connect = async () => {
     const client = await pool.connect();
     const { release } = client;
-    const stream = streamOf(client);
+    const { stream } = wireOf(client);
     const { timeout = 0 } = stream;
     stream.setTimeout(0);
     client.release = (destroy) => {
