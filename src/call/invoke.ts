@@ -136,7 +136,7 @@ export async function inTransaction<T>(
     // Express interprets some values: an error's `status`, the string "route".
     if (!(explained instanceof SvcError)) {
       const hint = !runtime.production && sqlState(explained) ? besides : undefined;
-      throw new SvcError("INTERNAL", undefined, { cause: explained, ...(hint && { hint }) });
+      throw new SvcError("INTERNAL", undefined, { cause: explained, hint });
     }
     throw runtime.production ? explained : whereToLook(explained, caller.session?.user.id ?? null);
   }

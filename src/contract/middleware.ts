@@ -77,7 +77,7 @@ export function inputLayer(schema: StandardSchemaV1): Layer<Call, unknown> {
     if (!checked.issues) return next({ input: checked.value });
 
     const hint = call.input === undefined && call.request ? unreadBody(call.request) : undefined;
-    const refusal = new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues, ...(hint && { hint }) });
+    const refusal = new SvcError("VALIDATION_FAILED", undefined, { issues: checked.issues, hint });
     call.outcome.refusal = refusal;
     const { message: error, code } = refusal;
     return { status: 400, headers: {}, body: { error, code, issues: checked.issues } } satisfies InputRefusal;

@@ -8,10 +8,10 @@ import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { startConfined, usageOf } from "../kit/confined-process.ts";
 import { ConfinedWorker } from "../kit/confined-worker.ts";
-import { type ErrorCode, errorCodes } from "../kit/error-codes.ts";
+import { errorCodes } from "../kit/error-codes.ts";
 import { requirePackagesForCall } from "../kit/optional-packages.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import type { Answer, EngineResult, Refusal, Task } from "./types.ts";
+import type { Answer, EngineResult, Task } from "./types.ts";
 
 export interface SandboxLimits {
   /** Milliseconds for one engine. (Default: 30000) */
@@ -103,7 +103,7 @@ export async function runSandboxed(
     if (result || error?.code) release(running);
     else running.end();
     if (result) return result;
-    if (error?.code) throw toError(error.code, error);
+    if (error?.code) throw new SvcError(error.code, error.message, { hint: error.hint });
     throw new EngineFailure(error?.message ?? noAnswer, { cause: running.log });
   } finally {
     signal?.removeEventListener("abort", abort);
@@ -127,6 +127,3 @@ function checked(answer: Answer | null): Answer {
   const isKnown = !error?.code || Object.hasOwn(errorCodes, error.code);
   return { ...(result && { result }), ...(error && isKnown && { error }) };
 }
-
-const toError = (code: ErrorCode, { message, hint }: Refusal) =>
-  new SvcError(code, message, hint === undefined ? {} : { hint });

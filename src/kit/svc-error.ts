@@ -71,11 +71,5 @@ export class SvcError extends Error {
 /** The same error, with the place of its call in a batch. */
 export function atIndex(index: number, error: SvcError): SvcError {
   const { code, message, hint, issues, retryAfter, cause } = error;
-  return new SvcError(code, message, {
-    ...(hint !== undefined && { hint }),
-    ...(issues && { issues }),
-    ...(retryAfter !== undefined && { retryAfter }),
-    cause: cause ?? error,
-    index,
-  });
+  return new SvcError(code, message, { hint, issues, retryAfter, cause: cause ?? error, index });
 }

@@ -133,8 +133,8 @@ export function databaseError(error: unknown, identity: Identity, access: Access
   }
   const path = failedPlace(error);
   return new SvcError(code, message, {
+    hint,
     ...(path && { issues: [{ path, message: message ?? errorCodes[code].message }] }),
-    ...(hint && { hint }),
     ...(code === "UNAVAILABLE" && { retryAfter: 1 }),
     cause: statesOfPoolers.includes(state) ? lostByPooler(error) : error,
   });

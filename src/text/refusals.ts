@@ -4,7 +4,7 @@ import { SvcError } from "../kit/svc-error.ts";
 export const unreadable = (message: string, cause?: unknown) =>
   new SvcError("DOCUMENT_UNREADABLE", message, {
     hint: "Open the file in the program that made it, and save it again.",
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 
 export const encrypted = () =>
