@@ -7,6 +7,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Direction, type JsonSchema, jsonSchemaOf, relocate, segment, takesNothing } from "./json-schema.ts";
 import { runSchema } from "./run-schema.ts";
+import { mostIssues } from "./svc-error.ts";
 
 type Schema = StandardSchemaV1<unknown, unknown>;
 /** A validator per key. */
@@ -43,9 +44,6 @@ export type SchemaOf<Args extends StandardSchemaV1 | Shape> = Args extends Stand
   : Args extends Shape
     ? Validator<ShapeOut<Args>, ShapeIn<Args>>
     : never;
-
-/** The maximum number of reported issues: a client that sends a million wrong items gets a short answer quickly. */
-const MAX_ISSUES = 100;
 
 /** The kind of a value, never its content: that may be long, or a secret. */
 export function kindOf(value: unknown): string {
@@ -99,7 +97,7 @@ function checkParts<Output>(
   const check = (): Result<Output> | Promise<Result<Output>> => {
     const pending: Promise<void>[] = [];
     // Promises are awaited in between, since their issues count, too.
-    while (issues.length < MAX_ISSUES && pending.length < MAX_ISSUES) {
+    while (issues.length < mostIssues && pending.length < mostIssues) {
       const { done, value: part } = left.next();
       if (done) break;
       const [key, schema, value] = part;
@@ -114,7 +112,7 @@ function checkParts<Output>(
       else settle(result);
     }
     if (pending.length > 0) return Promise.all(pending).then(check);
-    return issues.length > 0 ? { issues: issues.slice(0, MAX_ISSUES) } : { value: build(values) };
+    return issues.length > 0 ? { issues: issues.slice(0, mostIssues) } : { value: build(values) };
   };
   return check();
 }
