@@ -4,7 +4,7 @@
  */
 import type { BetterAuthOptions, BetterAuthPlugin } from "better-auth";
 import type { ApiKeyOptions, AuthDefinition } from "../contract/auth.ts";
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { exactly, type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import { keyLimits } from "../kit/key-format.ts";
 import {
   answers,
@@ -23,11 +23,8 @@ import { libraryOptions } from "./library-options.ts";
 import { endpointsOf } from "./plugins/plugins.ts";
 import { labelOf, providersOf } from "./social/names.ts";
 
-const object = (properties: Record<string, JsonSchema>, optional: readonly string[] = []): JsonSchema => ({
-  type: "object",
-  properties,
-  required: Object.keys(properties).filter((name) => !optional.includes(name)),
-});
+const object = (properties: Record<string, JsonSchema>, optional: readonly string[] = []) =>
+  objectOf(properties, { required: Object.keys(properties).filter((name) => !optional.includes(name)) });
 
 const email = text({ format: "email", maxLength: 254 });
 const link = text({ maxLength: 2048, description: "A path, or an absolute URL on a listed origin." });
@@ -37,10 +34,7 @@ const tokens = object({ user, sessionToken: text(), token: text({ description: "
 const success = object({ success: { const: true } });
 const challenge = object({ twoFactorRedirect: { const: true }, twoFactorMethods: { type: "array", items: text() } });
 
-export const userSchema: JsonSchema = {
-  ...object({ id: text(), email: text(), name: text() }),
-  additionalProperties: false,
-};
+export const userSchema = exactly({ id: text(), email: text(), name: text() });
 
 interface Endpoint {
   summary: string;

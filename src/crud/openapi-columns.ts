@@ -3,7 +3,7 @@
  * `src/crud/wire-kinds.ts`.
  */
 import type { ColumnDescription, WireKind } from "../contract/crud.ts";
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import { orderedKinds } from "./wire-kinds.ts";
 
 const wholeNumber = "^-?[0-9]+$";
@@ -97,11 +97,7 @@ export function filterSchema(column: ColumnDescription): JsonSchema {
   const { kind, isArray } = column;
   const value = inputSchema({ ...column, notNull: false });
   const plain = inputSchema({ ...column, notNull: true });
-  const operator = (op: string[], of: JsonSchema) => ({
-    type: "object",
-    properties: { op: { type: "string", enum: op }, value: of },
-    required: ["op", "value"],
-  });
+  const operator = (op: string[], of: JsonSchema) => objectOf({ op: { type: "string", enum: op }, value: of });
   const anyOf = [value, operator(["eq", "ne"], value)];
   if (kind !== "json" && !isArray) {
     anyOf.push(operator(["in", "nin"], { type: "array", items: value, maxItems: 1000 }));

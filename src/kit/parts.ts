@@ -3,7 +3,7 @@
  * Next hop: `src/openapi/document.ts` puts them into `components`.
  */
 import { errorCodes } from "./error-codes.ts";
-import type { JsonSchema } from "./json-schema.ts";
+import { exactly, type JsonSchema, objectOf } from "./json-schema.ts";
 
 /** A part of the document; the OpenAPI specification defines each. */
 export type Part = Record<string, unknown>;
@@ -63,30 +63,21 @@ export const answers = (description: string, content?: Part, more: Part = {}): P
   ...(content && { content }),
 });
 
-export const errorSchema: JsonSchema = {
-  type: "object",
-  properties: {
-    error: { type: "string", description: "One sentence for a person; it may change between versions." },
-    code: { type: "string", enum: Object.keys(errorCodes) },
-    hint: { type: "string", description: "What a person can do about it." },
+export const errorSchema = exactly(
+  {
+    error: text({ description: "One sentence for a person; it may change between versions." }),
+    code: text({ enum: Object.keys(errorCodes) }),
+    hint: text({ description: "What a person can do about it." }),
     issues: {
       type: "array",
       description: "Where the input is wrong, and how.",
-      items: {
-        type: "object",
-        properties: {
-          path: { type: "array", items: { type: ["string", "number"] } },
-          message: { type: "string" },
-        },
-        required: ["path", "message"],
-      },
+      items: objectOf({ path: { type: "array", items: { type: ["string", "number"] } }, message: text() }),
     },
     index: { type: "integer", minimum: 0, description: "The place of the failed call in a batch." },
-    requestId: { type: "string" },
+    requestId: text(),
   },
-  required: ["error", "code", "requestId"],
-  additionalProperties: false,
-};
+  { required: ["error", "code", "requestId"] },
+);
 
 const statuses = [...new Set(Object.values(errorCodes).map(({ status }) => status))].sort((a, b) => a - b);
 

@@ -124,41 +124,33 @@ const multipart = (call: JsonSchema, files: Record<string, JsonSchema> = {}): Pa
   "multipart/form-data": { schema: multipartSchema(call, files) },
 });
 
+const binary = text({ format: "binary" });
 const isFile = (schema: JsonSchema | undefined) => schema?.format === "binary";
 
 /** Members of the arguments that a part of their name gives. */
 function filesOf({ properties = {} }: JsonSchema): Record<string, JsonSchema> {
-  const file = { type: "string", format: "binary" };
   const parts = Object.entries(properties as Record<string, JsonSchema>).flatMap(
     ([name, schema]): [string, JsonSchema][] => {
       if (name === "data" || /^\d+$/.test(name)) return [];
-      if (isFile(schema)) return [[name, file]];
-      return isFile(schema.items as JsonSchema) ? [[name, { type: "array", items: file }]] : [];
+      if (isFile(schema)) return [[name, binary]];
+      return isFile(schema.items as JsonSchema) ? [[name, { type: "array", items: binary }]] : [];
     },
   );
   return Object.fromEntries(parts);
 }
 
 /** Files are not JSON: they are parts with the names of arguments, or `data` gives each one's place. */
-const multipartSchema = (call: JsonSchema, files: Record<string, JsonSchema>): JsonSchema => ({
-  type: "object",
-  properties: {
-    data: {
-      type: "string",
-      contentMediaType: "application/json",
-      contentSchema: objectOf(
-        { json: call, meta: metaSchema, maps: { type: "array", items: list } },
-        { required: ["json"] },
-      ),
-      description:
-        'JSON: {"json": {"args": {…}}}, in which a list of files is []. Files are parts with the names of arguments. Files ' +
-        'elsewhere are parts 0, 1, …, each with its path: {"json": {"args": {"file": null}}, "maps": [["args", "file"]]}.',
-    },
-    ...files,
-  },
-  required: ["data"],
-  additionalProperties: { type: "string", format: "binary" },
-});
+function multipartSchema(call: JsonSchema, files: Record<string, JsonSchema>): JsonSchema {
+  const content = { json: call, meta: metaSchema, maps: { type: "array", items: list } };
+  const data = text({
+    contentMediaType: "application/json",
+    contentSchema: objectOf(content, { required: ["json"] }),
+    description:
+      'JSON: {"json": {"args": {…}}}, in which a list of files is []. Files are parts with the names of arguments. Files ' +
+      'elsewhere are parts 0, 1, …, each with its path: {"json": {"args": {"file": null}}, "maps": [["args", "file"]]}.',
+  });
+  return objectOf({ data, ...files }, { required: ["data"], additionalProperties: binary });
+}
 
 const list = { type: "array", items: {} };
 

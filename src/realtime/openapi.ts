@@ -2,7 +2,7 @@
  * Describes the socket, its tickets and grants in the OpenAPI document.
  * Next hop: `src/server/tickets.ts` and `src/server/grant-endpoint.ts` answer; docs/reference/realtime.md has the frames.
  */
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { objectOf } from "../kit/json-schema.ts";
 import { answers, anyone, errors, inQuery, json, type Part, signedIn, text } from "../kit/parts.ts";
 
 const socket = (operationId: string): Part => ({
@@ -17,11 +17,12 @@ const socket = (operationId: string): Part => ({
   },
 });
 
-const grant: JsonSchema = {
-  type: "object",
-  properties: { token: text(), subscriptionKey: text(), policy: text(), expiresAt: text({ format: "date-time" }) },
-  required: ["token", "subscriptionKey", "policy", "expiresAt"],
-};
+const grant = objectOf({
+  token: text(),
+  subscriptionKey: text(),
+  policy: text(),
+  expiresAt: text({ format: "date-time" }),
+});
 
 export const realtimePaths: Record<string, Part> = {
   "/ws": socket("svc-realtime-socket"),
@@ -33,7 +34,7 @@ export const realtimePaths: Record<string, Part> = {
       summary: "A ticket that opens a socket, once, within 30 seconds",
       security: signedIn,
       responses: {
-        200: answers("The ticket.", json({ type: "object", properties: { ticket: text() }, required: ["ticket"] })),
+        200: answers("The ticket.", json(objectOf({ ticket: text() }))),
         ...errors(401, 403),
       },
     },
@@ -46,7 +47,7 @@ export const realtimePaths: Record<string, Part> = {
       security: anyone,
       requestBody: {
         required: true,
-        content: json({ type: "object", properties: { query: text(), args: {} }, required: ["query"] }),
+        content: json(objectOf({ query: text(), args: {} }, { required: ["query"] })),
       },
       responses: { 200: answers("The grant.", json(grant)), ...errors(400, 401, 403, 404, 409, 413, 504) },
     },

@@ -2,7 +2,7 @@
  * Describes stored files and uploads in the OpenAPI document.
  * Next hop: `src/storage/route.ts` and `src/storage/upload-route.ts` answer them.
  */
-import type { JsonSchema } from "../kit/json-schema.ts";
+import { type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import { answers, errors, inQuery, json, nobody, type Part, signedIn, text } from "../kit/parts.ts";
 import { fits, formats } from "./transform-options.ts";
 
@@ -127,7 +127,7 @@ export const storagePaths: Record<string, Part> = {
       parameters: [inQuery("token", text(), "Of the signed URL.")],
       requestBody: { required: true, content: anyBytes },
       responses: {
-        200: answers("It is stored.", json({ type: "object", properties: { id: text() }, required: ["id"] })),
+        200: answers("It is stored.", json(objectOf({ id: text() }))),
         ...errors(400, 403, 404, 409, 413),
       },
     },
