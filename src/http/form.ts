@@ -61,7 +61,7 @@ export async function readForm(request: IncomingMessage, limits: FormLimits): Pr
       return added ? added.then(done) : done();
     });
     reader.end();
-    return form.finish();
+    return form.form;
   } catch (error) {
     throw diskFailure(error);
   }
@@ -74,7 +74,7 @@ export async function parseForm(body: Buffer, contentType: string): Promise<Form
   const form = new FormBuilder(null, { multipartBytes: body.length, jsonBytes: body.length, maxParts: routeParts });
   await form.add(reader.read(body));
   reader.end();
-  return form.finish();
+  return form.form;
 }
 
 async function parseFields(body: Buffer, contentType: string): Promise<FormData> {
@@ -109,7 +109,7 @@ interface OpenPart extends PartHead {
 class FormBuilder {
   readonly #account: BodyAccount | null;
   readonly #limits: FormLimits;
-  readonly #form = new FormData();
+  readonly form = new FormData();
   #part: OpenPart | undefined;
   #files = 0;
   #fieldBytes = 0;
@@ -144,10 +144,6 @@ class FormBuilder {
   /** The bytes of the field `data` so far. */
   data(): Buffer {
     return this.#data?.chunks.whole().subarray(0, uncounted) ?? Buffer.alloc(0);
-  }
-
-  finish(): FormData {
-    return this.#form;
   }
 
   #addOne(event: FormEvent): undefined | Promise<void> {
@@ -224,14 +220,14 @@ class FormBuilder {
     this.#part = undefined;
     const { name, filename, type, chunks } = part;
     if (part.file) return this.#endFile(part, part.file);
-    if (filename === undefined) this.#form.append(name, new TextDecoder().decode(inUtf8(chunks.whole())));
-    else this.#form.append(name, new File(chunks.take() as Uint8Array<ArrayBuffer>[], filename, { type }));
+    if (filename === undefined) this.form.append(name, new TextDecoder().decode(inUtf8(chunks.whole())));
+    else this.form.append(name, new File(chunks.take() as Uint8Array<ArrayBuffer>[], filename, { type }));
     return undefined;
   }
 
   async #endFile(part: OpenPart, file: FormFile): Promise<void> {
     await this.#flush(file);
-    this.#form.append(part.name, await file.finish(part.filename ?? "", part.type));
+    this.form.append(part.name, await file.finish(part.filename ?? "", part.type));
   }
 
   #hold(part: OpenPart, chunk: Buffer): void {
