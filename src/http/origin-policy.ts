@@ -83,18 +83,15 @@ export function requireDestination({ destination }: OriginPolicy, name: string, 
  *
  * @param origin the header's value
  */
-export const foreignOrigin = (origin: string | undefined) => (origin === undefined ? noOrigin() : unlistedOrigin());
-
-const noOrigin = () =>
-  new SvcError("FORBIDDEN", "With a cookie, this needs the header Origin.", {
-    hint:
-      "Browsers send it by themselves. A program sends the origin of the page that it acts for, " +
-      "or signs in at /api/auth/sign-in and sends Authorization: Bearer.",
-  });
-
-const unlistedOrigin = () =>
-  new SvcError("FORBIDDEN", "This origin may not do this.", {
-    hint:
-      "List it under frontendOrigins in svc.config.ts, spelled as the browser sends it in Origin. " +
-      "The service's own origin is AUTHLIB_URL.",
-  });
+export const foreignOrigin = (origin: string | undefined) =>
+  origin === undefined
+    ? new SvcError("FORBIDDEN", "With a cookie, this needs the header Origin.", {
+        hint:
+          "Browsers send it by themselves. A program sends the origin of the page that it acts for, " +
+          "or signs in at /api/auth/sign-in and sends Authorization: Bearer.",
+      })
+    : new SvcError("FORBIDDEN", "This origin may not do this.", {
+        hint:
+          "List it under frontendOrigins in svc.config.ts, spelled as the browser sends it in Origin. " +
+          "The service's own origin is AUTHLIB_URL.",
+      });
