@@ -18,16 +18,13 @@ export class TokenBucket {
 
   /** @returns in seconds, when to try again; 0: taken. An act that costs more than a burst waits for a full bucket */
   take(cost: number): number {
-    this.#fill();
-    const missing = Math.min(cost, this.#rate.burst) - this.#left;
-    if (missing > 0) return missing / this.#rate.perSecond;
+    const { burst, perSecond } = this.#rate;
+    const now = performance.now();
+    this.#left = Math.min(burst, this.#left + ((now - this.#since) / 1000) * perSecond);
+    this.#since = now;
+    const missing = Math.min(cost, burst) - this.#left;
+    if (missing > 0) return missing / perSecond;
     this.#left -= cost;
     return 0;
-  }
-
-  #fill(): void {
-    const now = performance.now();
-    this.#left = Math.min(this.#rate.burst, this.#left + ((now - this.#since) / 1000) * this.#rate.perSecond);
-    this.#since = now;
   }
 }
