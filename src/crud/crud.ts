@@ -5,13 +5,7 @@
  */
 import { getTableColumns, getTableName } from "drizzle-orm";
 import type { PgTable, PgView } from "drizzle-orm/pg-core";
-import {
-  type ColumnDescription,
-  type CrudDefinition,
-  type CrudOperation,
-  type CrudStatement,
-  crudOperations,
-} from "../contract/crud.ts";
+import { type ColumnDescription, type CrudDefinition, type CrudOperation, crudOperations } from "../contract/crud.ts";
 import type { Schema } from "../contract/database.ts";
 import { definedAt } from "../contract/defined-at.ts";
 import type { Procedure, ProcedureBuilders, ProcedureDefinition } from "../contract/procedure.ts";
@@ -36,21 +30,10 @@ import { noAccessToAuth } from "./relations.ts";
 import { ownerColumns } from "./rls.ts";
 import { scopesOfPolicies } from "./scoped.ts";
 
-const operations: Record<CrudOperation, Pick<CrudStatement, "absent"> & { kind: "query" | "mutation" }> = {
-  list: { kind: "query", absent: "null" },
-  get: { kind: "query", absent: "null" },
-  create: { kind: "mutation", absent: "not-found" },
-  update: { kind: "mutation", absent: "not-found" },
-  remove: { kind: "mutation", absent: "not-found" },
-  upsert: { kind: "mutation", absent: "not-found" },
-  createMany: { kind: "mutation", absent: "not-found" },
-  updateMany: { kind: "mutation", absent: "not-found" },
-  removeMany: { kind: "mutation", absent: "not-found" },
-  aggregate: { kind: "query", absent: "null" },
-  history: { kind: "query", absent: "not-found" },
-  deliveries: { kind: "query", absent: "not-found" },
-  retryDelivery: { kind: "mutation", absent: "not-found" },
-};
+/** Those that answer null where there is no row. */
+const orNull = new Set<CrudOperation>(["list", "get", "aggregate"]);
+/** Those that only read. */
+const queries = new Set<CrudOperation>([...orNull, "history", "deliveries"]);
 
 /**
  * Creates the application's `createCrud`. Call it once, in `runtime.ts`.
@@ -230,7 +213,7 @@ function visibleColumns(columns: ColumnDescription[], { columns: choice }: CrudO
 }
 
 function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: CrudOptions): ProcedureDefinition {
-  const { kind, absent } = operations[operation];
+  const kind = queries.has(operation) ? "query" : "mutation";
   const name = `${crud.prefix}.${operation}`;
   // Deliveries are read as a user: without one there is no endpoint that is theirs.
   const isOfUsers = operation === "deliveries" || operation === "retryDelivery";
@@ -244,7 +227,7 @@ function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: Cr
       function: functionName(crud, operation),
       table: crud.schema === "public" ? crud.table : `${crud.schema}.${crud.table}`,
       each: argumentTypes(crud, operation),
-      absent,
+      absent: orNull.has(operation) ? "null" : "not-found",
       values: crudValues(crud, operation),
       ...((operation === "list" || operation === "get") && { shape: shapeOf(crud, operation) }),
       ...((kind === "query" || operation.endsWith("Many")) && { closed: (input) => closedRelation(crud, input) }),
