@@ -135,14 +135,9 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
 export function operationsOf(table: string, options: CrudOptions): CrudOperation[] {
   const methods: readonly CrudMethod[] = options.methods ?? crudOperations;
   const { upsertBy = [], many = false, hooks } = options;
-  const require = (option: string, needed: CrudMethod[]) => {
-    if (needed.every((one) => methods.includes(one))) return;
-    throw new DefinitionError(`createCrud: ${option} of "${table}" needs methods with ${needed.join(" and ")}.`, {
-      hint: `Add what is missing to methods, or leave ${option} out.`,
-    });
-  };
+  const require = (option: string, ...needed: CrudMethod[]) => requireMethods(table, methods, option, needed);
   if (upsertBy.length > 0) {
-    require("upsertBy", ["create", "update"]);
+    require("upsertBy", "create", "update");
     if ((hooks?.beforeCreate || hooks?.beforeUpdate) && !hooks.beforeUpsert) {
       throw new DefinitionError(`createCrud: upsertBy of "${table}" needs hooks.beforeUpsert.`, {
         hint:
@@ -162,9 +157,9 @@ export function operationsOf(table: string, options: CrudOptions): CrudOperation
       hint: "It needs create, or list with update or remove. Add them to methods, or leave many out.",
     });
   }
-  if (options.aggregate) require("aggregate", ["list"]);
-  if (options.history) require("history", ["get"]);
-  if (options.deliveries) require("deliveries", ["get"]);
+  if (options.aggregate) require("aggregate", "list");
+  if (options.history) require("history", "get");
+  if (options.deliveries) require("deliveries", "get");
   return [
     ...methods,
     ...(options.aggregate ? (["aggregate"] as const) : []),
@@ -175,16 +170,17 @@ export function operationsOf(table: string, options: CrudOptions): CrudOperation
   ];
 }
 
+function requireMethods(table: string, methods: readonly CrudMethod[], option: string, needed: CrudMethod[]): void {
+  if (needed.every((one) => methods.includes(one))) return;
+  throw new DefinitionError(`createCrud: ${option} of "${table}" needs methods with ${needed.join(" and ")}.`, {
+    hint: `Add what is missing to methods, or leave ${option} out.`,
+  });
+}
+
 /** @throws DefinitionError when an operation is missing that export or import needs, or a hook would be left out */
 export function describeTransfer(table: string, { transfer, methods = crudOperations, hooks }: CrudOptions) {
-  const require = (option: "export" | "import", method: CrudMethod) => {
-    if (!transfer?.[option] || methods.includes(method)) return;
-    throw new DefinitionError(`createCrud: transfer.${option} of "${table}" needs methods with ${method}.`, {
-      hint: `Add it to methods, or leave transfer.${option} out.`,
-    });
-  };
-  require("export", "list");
-  require("import", "create");
+  if (transfer?.export) requireMethods(table, methods, "transfer.export", ["list"]);
+  if (transfer?.import) requireMethods(table, methods, "transfer.import", ["create"]);
   if (transfer?.import && (hooks?.beforeCreate || hooks?.beforeUpsert)) {
     const hint = "Hooks need a request, and an import has none. Use a trigger, or leave transfer.import out.";
     const message = `createCrud: transfer.import of "${table}" cannot run hooks.beforeCreate or beforeUpsert.`;
