@@ -5,9 +5,10 @@
  * Next hop: `crud.ts` checks input with this, `src/crud/crud-sql.ts` writes SQL from it.
  */
 import { getTableColumns, is, SQL } from "drizzle-orm";
-import { type AnyPgColumn, PgArray, type PgColumn, PgDialect, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
+import { type AnyPgColumn, PgArray, type PgColumn, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, Conversion, WireKind } from "../contract/crud.ts";
 import { dateOf } from "../kit/iso-time.ts";
+import { sqlText } from "../kit/table-config.ts";
 import { columnLimit, wholeOf } from "./column-limits.ts";
 import { wireKind } from "./wire-kinds.ts";
 
@@ -113,14 +114,11 @@ function castType(column: PgColumn, declared: string): string {
   return [schema, enumName].map((name) => `"${name.replaceAll('"', '""')}"`).join(".");
 }
 
-const dialect = new PgDialect();
-
 /** As the `DEFAULT` of a migration. */
 export function defaultSql(column: AnyPgColumn): string | null {
   const { default: value } = column;
   if (value === undefined || value === null) return null;
-  // The same text as the `DEFAULT …` in a migration: without parameters.
-  if (is(value, SQL)) return dialect.sqlToQuery(value.inlineParams()).sql;
+  if (is(value, SQL)) return sqlText(value);
   return literal(column.mapToDriverValue(value));
 }
 

@@ -2,11 +2,11 @@
  * The options `getBy` and `upsertBy` of `createCrud`: keys that find one row, because a unique constraint of the table
  * covers them.
  */
-import { getTableColumns, getTableName, type SQL } from "drizzle-orm";
-import { PgDialect, type PgTable } from "drizzle-orm/pg-core";
+import { getTableName, type SQL } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, CrudDefinition } from "../contract/crud.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
-import { tableConfig } from "../kit/table-config.ts";
+import { sqlText, uniqueKeys } from "../kit/table-config.ts";
 import { writableColumns } from "./crud-definition.ts";
 
 /** Kinds by which `get` finds a row. No times: a Date has lost the microseconds. */
@@ -27,7 +27,7 @@ export function describeKeys(
   keys: readonly (string | readonly string[])[],
   softDelete?: ColumnDescription,
 ): (readonly string[])[] {
-  const unique = uniqueColumns(table, softDelete);
+  const unique = uniqueProperties(table, columns, softDelete);
   const [kinds, named] =
     option === "getBy"
       ? [keyKinds, "a whole number, a text, a uuid or an enum"]
@@ -74,27 +74,16 @@ export const keysOf = ({ upsertBy }: CrudDefinition): string =>
  * The properties of each unique constraint. A partial unique index allows several such rows, and counts only if it is of the
  * rows that are not softly deleted.
  */
-function uniqueColumns(table: PgTable, softDelete?: ColumnDescription): Set<string>[] {
-  const { uniqueConstraints, primaryKeys, indexes } = tableConfig(table);
-  const properties = new Map(Object.entries(getTableColumns(table)).map(([property, { name }]) => [name, property]));
-  const named = (columns: readonly unknown[]) =>
-    new Set(columns.map((column) => properties.get((column as { name?: string }).name ?? "") ?? ""));
-  const isKey = ({ unique, where }: { unique: boolean; where?: SQL }) =>
-    unique && (!where || (softDelete !== undefined && isOfKept(where, softDelete)));
-  return [
-    ...Object.values(getTableColumns(table))
-      .filter(({ primary, isUnique }) => primary || isUnique)
-      .map((column) => named([column])),
-    ...[...uniqueConstraints, ...primaryKeys].map((constraint) => named(constraint.columns)),
-    ...indexes.filter(({ config }) => isKey(config)).map(({ config }) => named(config.columns)),
-  ];
+function uniqueProperties(table: PgTable, all: readonly ColumnDescription[], softDelete?: ColumnDescription) {
+  const properties = new Map(all.map(({ name, property }) => [name, property]));
+  return uniqueKeys(table)
+    .filter(({ where }) => !where || (softDelete !== undefined && isOfKept(where, softDelete)))
+    .map(({ columns }) => new Set(columns.map((name) => properties.get(name) ?? "")));
 }
-
-const dialect = new PgDialect();
 
 /** Whether the condition of an index is the one by which generated operations leave out rows that were softly deleted. */
 function isOfKept(where: SQL, { name, kind }: ColumnDescription): boolean {
-  const text = dialect.sqlToQuery(where.inlineParams()).sql.replaceAll('"', "").trim();
+  const text = sqlText(where).replaceAll('"', "").trim();
   const [column, test] = [text.split(" ")[0]?.split(".").at(-1), text.slice(text.indexOf(" ") + 1).toLowerCase()];
   return column === name && test === (kind === "boolean" ? "is not true" : "is null");
 }

@@ -4,11 +4,10 @@
  * Next hop: `src/organizations/check-organizations.ts` and `src/app/check-scope-names.ts` compare them with auth.ts.
  */
 import { getTableName, is, type SQL } from "drizzle-orm";
-import { PgDialect, PgTable } from "drizzle-orm/pg-core";
-import { tableConfig } from "../kit/table-config.ts";
+import { PgTable } from "drizzle-orm/pg-core";
+import { sqlText, tableConfig } from "../kit/table-config.ts";
 
-const dialect = new PgDialect();
-const textOf = (condition: SQL | undefined) => (condition ? dialect.sqlToQuery(condition.inlineParams()).sql : "");
+const textOf = (condition: SQL | undefined) => (condition ? sqlText(condition) : "");
 
 /** @returns the application's tables whose policies call the function, with the texts among its arguments */
 export function namesPassedTo(

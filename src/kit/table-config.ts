@@ -2,8 +2,8 @@
  * What a table declares, and what a schema declares with `relations()`. Drizzle runs the third argument of a table at each call, and makes its policies and indexes anew:
  * with hundreds of tables that was a large part of loading an application.
  */
-import { createTableRelationsHelpers, extractTablesRelationalConfig, isTable } from "drizzle-orm";
-import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import { createTableRelationsHelpers, extractTablesRelationalConfig, isTable, type SQL } from "drizzle-orm";
+import { getTableConfig, PgDialect, type PgTable } from "drizzle-orm/pg-core";
 
 type TableConfig = ReturnType<typeof getTableConfig>;
 
@@ -17,6 +17,30 @@ export function tableConfig(table: PgTable): TableConfig {
   known.set(table, config);
   return config;
 }
+
+/** Columns that no two rows have in common, by their names in the database. `where`: no two of these rows. */
+interface UniqueKey {
+  columns: string[];
+  where?: SQL | undefined;
+}
+
+/** Those of all constraints and indexes. An expression of an index has the name "". */
+export function uniqueKeys(table: PgTable): UniqueKey[] {
+  const { columns, primaryKeys, uniqueConstraints, indexes } = tableConfig(table);
+  const names = (all: readonly object[]) => all.map((column) => ("name" in column ? String(column.name) : ""));
+  return [
+    ...columns.filter(({ primary, isUnique }) => primary || isUnique).map(({ name }) => ({ columns: [name] })),
+    ...[...primaryKeys, ...uniqueConstraints].map((key) => ({ columns: names(key.columns) })),
+    ...indexes
+      .filter(({ config }) => config.unique)
+      .map(({ config }) => ({ columns: names(config.columns), where: config.where })),
+  ];
+}
+
+const dialect = new PgDialect();
+
+/** As a migration writes it: without parameters. */
+export const sqlText = (sql: SQL): string => dialect.sqlToQuery(sql.inlineParams()).sql;
 
 type RelationalConfig = ReturnType<typeof extractTablesRelationalConfig>;
 

@@ -4,16 +4,17 @@
  * its values: a plan for all of them would be bad where one value has most of the rows (docs/adr/0053-statements-of-handlers-are-kept.md).
  * Called by `database.ts`.
  */
-import { is } from "drizzle-orm";
+import { getTableName, is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import type { Schema } from "../contract/database.ts";
-import { tableConfig } from "../kit/table-config.ts";
+import { uniqueKeys } from "../kit/table-config.ts";
 
 /** Texts whose answer is remembered. */
 const maxTexts = 1_000;
 
 /** @param schema the application's tables */
 export function onePlanFits(schema: Schema): (text: string) => boolean {
+  /** Of each table, by its name. */
   let keys: Map<string, string[][]> | undefined;
   const known = new Map<string, boolean>();
   return (text) => {
@@ -22,27 +23,16 @@ export function onePlanFits(schema: Schema): (text: string) => boolean {
     keys ??= new Map(
       Object.values(schema)
         .filter((one) => is(one, PgTable))
-        .map(uniqueKeys),
+        .map((table) => {
+          const ofAllRows = uniqueKeys(table).filter(({ where }) => !where);
+          return [getTableName(table), ofAllRows.map(({ columns }) => columns)];
+        }),
     );
     if (known.size >= maxTexts) known.clear();
     const fits = fitsOnePlan(text, keys);
     known.set(text, fits);
     return fits;
   };
-}
-
-/** By the table's name: columns that no two rows have in common. */
-function uniqueKeys(table: PgTable): [string, string[][]] {
-  const { name, columns, primaryKeys, uniqueConstraints, indexes } = tableConfig(table);
-  const names = (all: readonly object[]) => all.map((column) => ("name" in column ? String(column.name) : ""));
-  return [
-    name,
-    [
-      ...columns.filter((column) => column.primary || column.isUnique).map((column) => [column.name]),
-      ...[...primaryKeys, ...uniqueConstraints].map((key) => names(key.columns)),
-      ...indexes.filter(({ config }) => config.unique && !config.where).map(({ config }) => names(config.columns)),
-    ],
-  ];
 }
 
 /** As Drizzle writes it: `where "notes"."id" = $1`, `and "notes"."slug" = $2`. */
