@@ -2,16 +2,18 @@
  * Opens or closes an anonymous call to `unsafeDb` and raw SQL, by the allow comments above its definition and above the
  * lines that led to the use.
  */
+
 import { relative } from "node:path";
 import type { DefinedAt } from "../contract/defined-at.ts";
 import { type CallSite, callSites, traceAbove } from "../kit/call-sites.ts";
+import { onePer } from "../kit/one-per.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { allowAbove } from "./allow.ts";
 import { nodeAt } from "./definitions.ts";
 import { remedies } from "./report.ts";
 
 /** Coverage of a definition's lines, cached so that each is read once. */
-const covered = new WeakMap<DefinedAt, Map<string, boolean>>();
+const coverage = onePer((_: DefinedAt) => new Map<string, boolean>());
 
 /** The gate of one call of an anonymous definition. */
 export class Gate {
@@ -29,8 +31,7 @@ export class Gate {
   }
 
   open(what: string): void {
-    const known = covered.get(this.#definition) ?? new Map<string, boolean>();
-    covered.set(this.#definition, known);
+    const known = coverage(this.#definition);
     const isDefined = known.get("definition") ?? this.#covers(this.#definition.trace, known);
     known.set("definition", isDefined);
     if (!isDefined && !this.#covers(traceAbove(this.open), known)) throw this.#blocked(`uses ${what}`, remedies.use);

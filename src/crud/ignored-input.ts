@@ -3,17 +3,19 @@
  * says which, once in the log and with each answer; the SDK prints it in the browser's console.
  * Next hop: `docs/reference/filters.md` and `crud-input.ts` state what is ignored.
  */
+
 import type { Logger } from "pino";
 import type { ColumnDescription, CrudDefinition, WireKind } from "../contract/crud.ts";
 import { isPlain } from "../kit/input-checks.ts";
 import { isNear } from "../kit/nearest.ts";
+import { onePer } from "../kit/one-per.ts";
 import { findColumn, visibleColumns, writableColumns } from "./crud-definition.ts";
 import { filterOperators, toFilterJson } from "./crud-filters.ts";
 import { sortableColumns } from "./crud-resource.ts";
 import { orderedKinds, wireForms } from "./wire-kinds.ts";
 
 /** Texts that were already logged. */
-const logged = new WeakMap<Logger, Set<string>>();
+const logged = onePer((_: Logger) => new Set<string>());
 const maxLogged = 1_000;
 
 /** Said of one call. */
@@ -27,8 +29,7 @@ export function noteIgnored(
 ): string | undefined {
   if (!crud) return undefined;
   const ignored = sayIgnored(crud, operation, input);
-  const known = logged.get(log) ?? new Set<string>();
-  logged.set(log, known);
+  const known = logged(log);
   for (const { name, say } of ignored) {
     // What a caller wrote does not reach the log, names of columns and relations apart.
     const isOurs = crud.relations.has(name) || findColumn(crud, name) !== undefined;

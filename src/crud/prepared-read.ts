@@ -6,6 +6,8 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { ReadShape } from "../contract/crud.ts";
+import { onePer } from "../kit/one-per.ts";
+import { RecentMap } from "../kit/recent-map.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { databaseError, isConnectionLoss, isOutdated, isStatementGone, isTransient } from "../postgres/errors.ts";
 import type { Identity } from "../postgres/identity.ts";
@@ -20,10 +22,11 @@ const maxShapes = 1_000;
 
 type Statement = Pick<Step, "name" | "text">;
 
-/** By role and shape, the oldest first; null for a shape that svc.find_rows() answers. */
-type Statements = Map<string, Promise<Statement | null>>;
-/** By pool: a process may serve several applications, as tests do. */
-const statementsOf = new WeakMap<pg.Pool, Statements>();
+/**
+ * By role and shape; null for a shape that svc.find_rows() answers. For each pool: a process may serve several applications,
+ * as tests do.
+ */
+const statementsOf = onePer((_: pg.Pool) => new RecentMap<string, Promise<Statement | null>>(maxShapes));
 
 /** The statement that enters. Names are looked up, and pages priced, as in svc.find_rows(). */
 const entering = (plans: string): string =>
@@ -73,7 +76,7 @@ export async function callPrepared(
     return row?.[0] ?? null;
   } catch (error) {
     if (error instanceof SvcError) throw error;
-    if (isStale(error)) statementsOf.get(pool)?.delete(keyOf(identity, read));
+    if (isStale(error)) statementsOf(pool).delete(keyOf(identity, read));
     if (!isRowTooLarge(error) && (isBreaking(error) || isTransient(error))) return otherwise();
     throw explained(databaseError(error, identity), true);
   }
@@ -92,13 +95,11 @@ const keyOf = ({ role }: Identity, { key }: ReadShape) => `${role} ${key}`;
 
 function statementOf(pool: pg.Pool, identity: Identity, read: ReadShape): Promise<Statement | null> {
   const key = keyOf(identity, read);
-  const statements: Statements = statementsOf.get(pool) ?? new Map();
-  statementsOf.set(pool, statements);
+  const statements = statementsOf(pool);
   const known = statements.get(key);
   if (known) return known;
   const written = writeStatement(pool, identity, read);
   statements.set(key, written);
-  if (statements.size > maxShapes) statements.delete(statements.keys().next().value ?? "");
   return written;
 }
 
@@ -113,6 +114,6 @@ function writeStatement(pool: pg.Pool, identity: Identity, read: ReadShape): Pro
     return { name: `svc_read_${hash}`, text };
   });
   // The call itself says what is wrong.
-  written.catch(() => statementsOf.get(pool)?.delete(keyOf(identity, read)));
+  written.catch(() => statementsOf(pool).delete(keyOf(identity, read)));
   return written.catch(() => null);
 }

@@ -3,7 +3,9 @@
  * author's that asks a database would ask twice, and nobody would await the first answer. So a schema of zod that runs code of
  * its author is run as an asynchronous one from the beginning. Others keep zod's compiled fast way, which such schemas lack.
  */
+
 import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { onePer } from "./one-per.ts";
 
 type Result = StandardSchemaV1.Result<unknown>;
 
@@ -12,8 +14,6 @@ interface ZodPart {
   _zod: { def: Record<string, unknown> & { type?: string; check?: string } };
   safeParseAsync?(value: unknown): Promise<{ data?: unknown; error?: { issues: readonly StandardSchemaV1.Issue[] } }>;
 }
-
-const withCode = new WeakMap<object, boolean>();
 
 /** Most schemas and checks within one that are looked at: a lazy schema may make new ones without end. */
 const mostParts = 2_000;
@@ -27,9 +27,7 @@ export function runSchema(schema: StandardSchemaV1, value: unknown): Result | Pr
 /** Whether this is a schema of zod that runs code of its author. */
 export function runsCode(schema: StandardSchemaV1): schema is StandardSchemaV1 & Required<ZodPart> {
   if (schema["~standard"].vendor !== "zod" || !isZod(schema) || !schema.safeParseAsync) return false;
-  const known = withCode.get(schema) ?? findsCode(schema);
-  withCode.set(schema, known);
-  return known;
+  return hasCode(schema);
 }
 
 const isZod = <T>(value: T): value is T & ZodPart => typeof value === "object" && value !== null && "_zod" in value;
@@ -38,12 +36,12 @@ const isZod = <T>(value: T): value is T & ZodPart => typeof value === "object" &
  * Whether a function of the author runs when the schema does, also within others. A record whose keys are transformed counts as
  * without: zod takes no such keys in a schema that is run as an asynchronous one.
  */
-function findsCode(schema: ZodPart): boolean {
+const hasCode = onePer((schema: ZodPart): boolean => {
   const parts = partsOf(schema);
   if (parts.some(({ _zod: { def } }) => isZod(def.keyType) && def.type === "record" && transforms(def.keyType)))
     return false;
   return parts.length > mostParts || parts.some(isCode);
-}
+});
 
 const transforms = (schema: ZodPart) => partsOf(schema).some(({ _zod: { def } }) => def.type === "transform");
 

@@ -3,19 +3,16 @@
  * with hundreds of tables that was a large part of loading an application.
  */
 import { createTableRelationsHelpers, extractTablesRelationalConfig, isTable, type SQL } from "drizzle-orm";
-import { getTableConfig, PgDialect, type PgTable } from "drizzle-orm/pg-core";
-
-type TableConfig = ReturnType<typeof getTableConfig>;
-
-const known = new WeakMap<PgTable, TableConfig>();
+import { getTableConfig, type PgColumn, PgDialect, type PgTable } from "drizzle-orm/pg-core";
+import { onePer } from "./one-per.ts";
 
 /** @returns the same object at each call; do not change it @throws errors of the table's third argument */
-export function tableConfig(table: PgTable): TableConfig {
-  const found = known.get(table);
-  if (found) return found;
-  const config = getTableConfig(table);
-  known.set(table, config);
-  return config;
+export const tableConfig = onePer((table: PgTable) => getTableConfig(table));
+
+/** The columns of a table's primary key; none without one. */
+export function primaryKey(table: PgTable): PgColumn[] {
+  const { columns, primaryKeys } = tableConfig(table);
+  return [...columns.filter(({ primary }) => primary), ...primaryKeys.flatMap((key) => key.columns)];
 }
 
 /** Columns that no two rows have in common, by their names in the database. `where`: no two of these rows. */
@@ -42,19 +39,9 @@ const dialect = new PgDialect();
 /** As a migration writes it: without parameters. */
 export const sqlText = (sql: SQL): string => dialect.sqlToQuery(sql.inlineParams()).sql;
 
-type RelationalConfig = ReturnType<typeof extractTablesRelationalConfig>;
-
-const ofSchemas = new WeakMap<object, RelationalConfig>();
-
-/** Drizzle looks at every table of the schema for it. @param schema the exports of the schema files */
-export function relationalConfig(schema: Readonly<Record<string, unknown>>): RelationalConfig {
-  const found = ofSchemas.get(schema) ?? extract(schema);
-  ofSchemas.set(schema, found);
-  return found;
-}
-
-/** Drizzle gives the relations of a table that is exported twice to one of its names. */
-function extract(schema: Readonly<Record<string, unknown>>): RelationalConfig {
+/** Drizzle looks at every table of the schema for it. Takes the exports of the schema files. */
+export const relationalConfig = onePer((schema: Readonly<Record<string, unknown>>) => {
+  // Drizzle gives the relations of a table that is exported twice to one of its names.
   const names = new Map<unknown, string>();
   for (const [name, value] of Object.entries(schema)) if (isTable(value) && !names.has(value)) names.set(value, name);
   const isFirst = ([name, value]: [string, unknown]) => !isTable(value) || names.get(value) === name;
@@ -65,4 +52,4 @@ function extract(schema: Readonly<Record<string, unknown>>): RelationalConfig {
     if (table) config.tables[name] = table;
   }
   return config;
-}
+});

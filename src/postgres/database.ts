@@ -2,12 +2,14 @@
  * `ctx.db` and `ctx.unsafeDb`: Drizzle over the call's transaction, and over the system pool.
  * Next hop: `src/postgres/transaction.ts`.
  */
+
 import type { RelationalSchemaConfig, SQL, TablesRelationalConfig } from "drizzle-orm";
 import { NodePgDatabase, NodePgDriver, NodePgSession, NodePgTransaction } from "drizzle-orm/node-postgres";
 import { PgDialect } from "drizzle-orm/pg-core";
 import type pg from "pg";
 import type { RequestDatabase, Schema, SystemDatabase } from "../contract/database.ts";
 import { misuseError } from "../kit/misuse-error.ts";
+import { onePer } from "../kit/one-per.ts";
 import { relationalConfig } from "../kit/table-config.ts";
 import { checkTables, gatedPool } from "./anonymous-gate.ts";
 import { correctColumns } from "./column-values.ts";
@@ -107,14 +109,8 @@ export function systemDatabase(pool: pg.Pool, schema: Schema): SystemDatabase {
  * What Drizzle knows of a schema, for `db.query`, as `drizzle()` makes it. A service and its worker need four databases of one schema:
  * it is computed once.
  */
-function relationalSchema(schema: Schema) {
-  const found = relationalSchemas.get(schema);
-  if (found) return found;
+const relationalSchema = onePer((schema: Schema): RelationalSchemaConfig<TablesRelationalConfig> => {
   correctColumns(schema);
   const { tables, tableNamesMap } = relationalConfig(schema);
-  const made = { fullSchema: schema, schema: tables, tableNamesMap };
-  relationalSchemas.set(schema, made);
-  return made;
-}
-
-const relationalSchemas = new WeakMap<Schema, RelationalSchemaConfig<TablesRelationalConfig>>();
+  return { fullSchema: schema, schema: tables, tableNamesMap };
+});

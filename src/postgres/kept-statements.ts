@@ -9,7 +9,9 @@
  * once after an error that may come from this.
  * Called by `transaction.ts`, and by `packet.ts` for the statements of generated operations.
  */
+
 import pg from "pg";
+import { onePer } from "../kit/one-per.ts";
 import { isDirect } from "./direct.ts";
 import { type Wire, wireOf } from "./driver.ts";
 import { isPlanOutdated, isStatementGone, sqlState } from "./errors.ts";
@@ -46,17 +48,12 @@ interface Kept {
   quiet: Wire;
 }
 
-const keptBy = new WeakMap<Wire, Kept>();
 let packets = 0;
 
-function keptOf(wire: Wire): Kept {
-  const known = keptBy.get(wire);
-  if (known) return known;
+const keptOf = onePer((wire: Wire): Kept => {
   const lasting: Wire = Object.assign(Object.create(wire), { close() {} });
-  const kept = { statements: new Map(), lasting, quiet: Object.assign(Object.create(lasting), { describe() {} }) };
-  keptBy.set(wire, kept);
-  return kept;
-}
+  return { statements: new Map(), lasting, quiet: Object.assign(Object.create(lasting), { describe() {} }) };
+});
 
 /**
  * Notes that a statement is used. Closes those that were not used for the longest time, if there are too many.

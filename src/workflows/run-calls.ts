@@ -4,7 +4,9 @@
  * and one that finds no other under way is made alone.
  * Next hop: `sql/workflows/advance_runs.sql`.
  */
+
 import type pg from "pg";
+import { onePer } from "../kit/one-per.ts";
 import { isConnectionLoss, sqlState } from "../postgres/errors.ts";
 import { queryText } from "../postgres/refusals.ts";
 import { activeSpan } from "../telemetry/span.ts";
@@ -111,11 +113,5 @@ export class RunCalls {
   }
 }
 
-const callsByPool = new WeakMap<pg.Pool, RunCalls>();
-
-/** Those of a worker. @param pool of the system */
-export function runCalls(pool: pg.Pool): RunCalls {
-  const calls = callsByPool.get(pool) ?? new RunCalls(pool);
-  callsByPool.set(pool, calls);
-  return calls;
-}
+/** Those of a worker, by the pool of the system. */
+export const runCalls = onePer((pool: pg.Pool) => new RunCalls(pool));

@@ -2,6 +2,7 @@
  * Caches the checkpoints of a worker's recent runs, so that the next replay reads only new ones.
  * Next hop: `sql/workflows/claim_run.sql`, which decides whether they still hold.
  */
+import { onePer } from "../kit/one-per.ts";
 import type { RecordedStep } from "./replay-port.ts";
 import type { RunRuntime } from "./run-port.ts";
 
@@ -79,11 +80,5 @@ export function claimArguments(known: readonly NumberedStep[]): [number | null, 
   return [last?.seq ?? null, last?.at ?? null, `{${known.filter(({ done }) => !done).map(({ seq }) => seq)}}`];
 }
 
-const caches = new WeakMap<RunRuntime, StepCache>();
-
 /** The one of a worker. */
-export function stepCache(runtime: RunRuntime): StepCache {
-  const cache = caches.get(runtime) ?? new StepCache();
-  caches.set(runtime, cache);
-  return cache;
-}
+export const stepCache = onePer((_: RunRuntime) => new StepCache());
