@@ -5,7 +5,7 @@ import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
 export const missingRow = (hint?: string) =>
-  new SvcError("NOT_FOUND", "This row does not exist, or you may not change it.", hint ? { hint } : {});
+  new SvcError("NOT_FOUND", "This row does not exist, or you may not change it.", { hint });
 
 /** Says of a refused write where the code was that sent it. @throws the error */
 export function readOnly(error: unknown): never {

@@ -39,10 +39,6 @@ export interface WebhookDefinition {
   };
 }
 
-/** A table as definitions and deliveries name it: always quoted. */
-export const quotedTable = (schema: string, table: string) =>
-  [schema, table].map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
-
 /** A webhook, to be registered under `webhooks` of `defineApi`. */
 export interface Webhook {
   readonly "~svc": { readonly webhook: WebhookDefinition; readonly procedure?: ProcedureDefinition | undefined };

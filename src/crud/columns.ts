@@ -8,7 +8,7 @@ import { getTableColumns, is, SQL } from "drizzle-orm";
 import { type AnyPgColumn, PgArray, type PgColumn, PgEnumColumn, type PgTable } from "drizzle-orm/pg-core";
 import type { ColumnDescription, Conversion, WireKind } from "../contract/crud.ts";
 import { dateOf } from "../kit/iso-time.ts";
-import { sqlText } from "../kit/table-config.ts";
+import { quotedName, sqlText } from "../kit/table-config.ts";
 import { columnLimit, wholeOf } from "./column-limits.ts";
 import { wireKind } from "./wire-kinds.ts";
 
@@ -111,7 +111,7 @@ function castType(column: PgColumn, declared: string): string {
   const type = declared.replace(/\s*\([^)]*\)/, "");
   if (!is(column, PgEnumColumn)) return storedTypes[type] ?? type;
   const { enumName, schema = "public" } = column.enum;
-  return [schema, enumName].map((name) => `"${name.replaceAll('"', '""')}"`).join(".");
+  return quotedName(schema, enumName);
 }
 
 /** As the `DEFAULT` of a migration. */

@@ -4,11 +4,12 @@
  * Next hop: `sql/webhooks/find_deliveries.sql`, `sql/webhooks/retry_delivery.sql`.
  */
 import type { CrudDefinition } from "../contract/crud.ts";
-import { quotedTable, type WebhookDefinition } from "../contract/webhook.ts";
+import type { WebhookDefinition } from "../contract/webhook.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { type Input, own } from "../kit/input-checks.ts";
 import { exactly, type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import type { Issue } from "../kit/svc-error.ts";
+import { quotedName } from "../kit/table-config.ts";
 import { isUuid } from "../kit/uuid.ts";
 import { pageSchemas } from "./crud-history.ts";
 import { calling, type Writing } from "./crud-text.ts";
@@ -17,7 +18,7 @@ import { calling, type Writing } from "./crud-text.ts";
 export function checkDeliveries(resources: readonly CrudDefinition[], webhooks: readonly WebhookDefinition[]): void {
   for (const crud of resources) {
     if (!crud.methods.includes("deliveries") && !crud.methods.includes("retryDelivery")) continue;
-    const { endpoints } = webhooks.find((one) => one.endpoints?.table === quotedTable(crud.schema, crud.table)) ?? {};
+    const { endpoints } = webhooks.find((one) => one.endpoints?.table === quotedName(crud.schema, crud.table)) ?? {};
     if (!endpoints) {
       throw new DefinitionError(`createCrud: deliveries of "${crud.prefix}" is for no webhook.`, {
         hint: `Register a webhook with to: { endpoints: schema.${crud.table}, … }, or leave deliveries out.`,

@@ -6,7 +6,7 @@
 import { is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import type { Api } from "../contract/api.ts";
-import { tableConfig } from "../kit/table-config.ts";
+import { primaryKey, tableConfig } from "../kit/table-config.ts";
 import { organizationMembers } from "./organization-tables.ts";
 import { ownerColumns, type TeamScope, teamScope } from "./rls.ts";
 
@@ -88,15 +88,12 @@ const isOfPlatform = (schema: string | undefined) => /^(auth|svc(_\w+)?|graphile
 
 /** @param id the column by which events name a row. (Default: the primary key) */
 function describe(table: PgTable, id?: string): FollowedTable {
-  const { schema = "public", name, columns, primaryKeys, policies } = tableConfig(table);
+  const { schema = "public", name, columns, policies } = tableConfig(table);
   const readers = ownerColumns(policies);
   const owners = columns.flatMap((column) => (readers.includes(column.name) ? [column.name] : []));
   const team = teamScope(policies);
   const narrowing = narrowingColumns({ schema, name, owners, team });
-  const primary = [
-    ...columns.filter((column) => column.primary),
-    ...primaryKeys.flatMap((composite) => composite.columns),
-  ].map((column) => column.name);
+  const primary = primaryKey(table).map((column) => column.name);
   const key = id === undefined ? primary : [id];
   const isNamed = narrowing.length === 0 && key.every((column) => primary.includes(column));
   // Without any identity PostgreSQL would refuse every update of a published table.

@@ -8,6 +8,7 @@ import { type AnyPgColumn, getTableConfig, PgColumn, type PgPolicy, PgTable } fr
 import { z } from "zod";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
+import { primaryKey } from "../kit/table-config.ts";
 import { quote } from "../postgres/schema-names.ts";
 
 export interface AuditedOptions {
@@ -54,13 +55,11 @@ export function audited(options: AuditedOptions = {}): PgPolicy[] {
 /** @returns null for a table without a declaration @throws DefinitionError for one that cannot be audited */
 export function auditedTable(table: PgTable): AuditedTable | null {
   declared = [];
-  const { name, schema = "public", columns, primaryKeys } = getTableConfig(table);
+  const { name, schema = "public" } = getTableConfig(table);
   const [omit, ...others] = declared;
   declared = [];
   if (!omit) return null;
-  const keys = [...columns.filter(({ primary }) => primary), ...primaryKeys.flatMap((key) => key.columns)].map(
-    (column) => column.name,
-  );
+  const keys = primaryKey(table).map((column) => column.name);
   const fail = (problem: string, hint: string) => {
     throw new DefinitionError(`audited: ${name} ${problem}`, { hint });
   };

@@ -15,6 +15,10 @@ export function primaryKey(table: PgTable): PgColumn[] {
   return [...columns.filter(({ primary }) => primary), ...primaryKeys.flatMap((key) => key.columns)];
 }
 
+/** A table or a type as declarations name it: always quoted. */
+export const quotedName = (schema: string, name: string): string =>
+  [schema, name].map((part) => `"${part.replaceAll('"', '""')}"`).join(".");
+
 /** Columns that no two rows have in common, by their names in the database. `where`: no two of these rows. */
 interface UniqueKey {
   columns: string[];

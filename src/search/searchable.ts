@@ -12,7 +12,7 @@ import { describeColumns } from "../crud/columns.ts";
 import { isCaller, readsOwn } from "../crud/rls.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { checkOptions, integer, must, number, type ShapeOf } from "../kit/options.ts";
-import { tableConfig } from "../kit/table-config.ts";
+import { primaryKey, quotedName, tableConfig } from "../kit/table-config.ts";
 import { platformSql } from "../postgres/anonymous-gate.ts";
 
 export interface SearchableOptions {
@@ -222,10 +222,9 @@ export function searchTables(schema: Readonly<Record<string, unknown>>): Map<str
 }
 
 function describe(table: PgTable, declared: Declaration): SearchTable {
-  const { schema = "public", primaryKeys } = tableConfig(table);
+  const { schema = "public", columns: all } = tableConfig(table);
   const columns = describeColumns(table);
-  const all = tableConfig(table).columns as PgColumn[];
-  const keys = [...all.filter(({ primary }) => primary), ...primaryKeys.flatMap((key) => key.columns)];
+  const keys = primaryKey(table);
   const id = columns.find(({ name }) => name === keys[0]?.name);
   if (!id || keys.length !== 1) {
     throw new DefinitionError(`searchable: ${getTableName(table)} needs a primary key of one column.`, {
@@ -234,7 +233,7 @@ function describe(table: PgTable, declared: Declaration): SearchTable {
   }
   return {
     table,
-    name: [schema, getTableName(table)].map((part) => `"${part.replaceAll('"', '""')}"`).join("."),
+    name: quotedName(schema, getTableName(table)),
     columns,
     id,
     ...declared,

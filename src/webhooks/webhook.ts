@@ -3,17 +3,11 @@
  * Next hop: `webhooks-sql.ts` writes it into the application's `sql/webhooks.sql`; `sender.ts` sends.
  */
 import { getTableName, is } from "drizzle-orm";
-import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
+import { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import type { ColumnDescription } from "../contract/crud.ts";
 import type { Procedure, ProcedureTypes } from "../contract/procedure.ts";
-import {
-  quotedTable,
-  type Webhook,
-  type WebhookDefinition,
-  type WebhookEvent,
-  webhookEvents,
-} from "../contract/webhook.ts";
+import { type Webhook, type WebhookDefinition, type WebhookEvent, webhookEvents } from "../contract/webhook.ts";
 import { describeColumns } from "../crud/columns.ts";
 import { wireColumn } from "../crud/crud-text.ts";
 import type { Property } from "../crud/crud-types.ts";
@@ -21,6 +15,7 @@ import { isSecretName } from "../jobs/job-arguments.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
 import { didYouMean } from "../kit/nearest.ts";
 import { checkOptions, must, type ShapeOf } from "../kit/options.ts";
+import { primaryKey, quotedName, tableConfig } from "../kit/table-config.ts";
 import { refuseBody } from "./refuse-body.ts";
 
 type Literal = string | number | bigint | boolean | null;
@@ -202,8 +197,7 @@ function find(where: string, table: PgTable, columns: readonly ColumnDescription
 }
 
 function keyOf(where: string, table: PgTable): string[] {
-  const { columns, primaryKeys } = getTableConfig(table);
-  const keys = [...columns.filter(({ primary }) => primary), ...primaryKeys.flatMap((key) => key.columns)];
+  const keys = primaryKey(table);
   if (keys.length > 0) return keys.map(({ name }) => name);
   throw new DefinitionError(
     `${where}: ${getTableName(table)} has no primary key, by which its deliveries keep their order.`,
@@ -214,6 +208,6 @@ function keyOf(where: string, table: PgTable): string[] {
 }
 
 function quoted(table: PgTable): string {
-  const { schema = "public" } = getTableConfig(table);
-  return quotedTable(schema, getTableName(table));
+  const { schema = "public" } = tableConfig(table);
+  return quotedName(schema, getTableName(table));
 }
