@@ -28,21 +28,33 @@ const lines = (grid: string[][]) =>
     .filter(Boolean)
     .join("<br>");
 
-/** Puts the cells into a grid. */
 function place(body: string, repeats: boolean): string[][] {
-  const grid: string[][] = [];
-  const rows = [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)];
-  const columns = rows.map(([, row = ""]) =>
-    [...row.matchAll(/<t[hd]([^>]*)>/g)].reduce((sum, [, attributes = ""]) => sum + span(attributes, "col"), 0),
+  const rows = [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = ""]) =>
+    [...row.matchAll(/<t[hd]([^>]*)>([\s\S]*?)<\/t[hd]>/g)].map(([, attributes = "", content = ""]) => {
+      const again = repeats && content.length <= longestRepeated ? content : "";
+      return { content, again, wide: span(attributes, "col"), high: span(attributes, "row") };
+    }),
   );
-  const isForm = Math.max(0, ...columns) > widestRepeated;
-  rows.forEach(([, row = ""], y) => {
+  const isForm = rows.some((row) => row.reduce((sum, { wide }) => sum + wide, 0) > widestRepeated);
+  return gridOf(isForm ? rows.map((row) => row.map((cell) => ({ ...cell, again: "" }))) : rows);
+}
+
+interface Cell {
+  content: string;
+  /** In the other places that it covers. */
+  again: string;
+  wide: number;
+  high: number;
+}
+
+/** Puts the cells of rows into all places that they cover. */
+export function gridOf(rows: readonly Cell[][]): string[][] {
+  const grid: string[][] = [];
+  rows.forEach((row, y) => {
     let x = 0;
-    for (const [, attributes = "", content = ""] of row.matchAll(/<t[hd]([^>]*)>([\s\S]*?)<\/t[hd]>/g)) {
+    for (const { content, again, wide, high } of row) {
       while (grid[y]?.[x] !== undefined) x++;
-      const [wide, high] = [span(attributes, "col"), Math.min(span(attributes, "row"), rows.length - y)];
-      const again = repeats && !isForm && content.length <= longestRepeated ? content : "";
-      for (let down = 0; down < high; down++) {
+      for (let down = 0; down < Math.min(high, rows.length - y); down++) {
         grid[y + down] ??= [];
         for (let right = 0; right < wide; right++) {
           (grid[y + down] as string[])[x + right] = down === 0 && right === 0 ? content : again;
@@ -51,7 +63,7 @@ function place(body: string, repeats: boolean): string[][] {
       x += wide;
     }
   });
-  return Array.from(grid, (row) => Array.from(row ?? [], (cell) => cell ?? ""));
+  return Array.from(rows, (_, y) => Array.from(grid[y] ?? [], (cell) => cell ?? ""));
 }
 
 /** Removes empty columns, which forms use for layout. */

@@ -3,7 +3,7 @@
  * Next hop: `text.ts` and `docx.ts` call it; `src/text/neutralise.ts` has the last word on what is harmless.
  */
 import TurndownService from "turndown";
-import { pipeTable } from "./html-tables.ts";
+import { gridOf, pipeTable } from "./html-tables.ts";
 
 /** Deeper documents are not written by people, and would overflow the stack. */
 const deepest = 500;
@@ -59,25 +59,15 @@ function refuseDepth(html: string): void {
 
 /** A spanning cell is repeated in every place that it covers, as in `html-tables.ts`. */
 function writeTable(table: Element, service: TurndownService): string {
-  const rows = Array.from(table.querySelectorAll("tr")).filter((row) => row.closest("table") === table);
-  const grid: string[][] = [];
-  rows.forEach((row, y) => {
-    grid[y] ??= [];
-    let x = 0;
-    for (const cell of Array.from(row.childNodes) as Element[]) {
-      if (!/^T[DH]$/.test(cell.nodeName)) continue;
-      while (grid[y]?.[x] !== undefined) x++;
-      const content = service.turndown(cell.innerHTML || " ").replace(/^\s*\|[\s:|-]+\|\s*$/gm, "");
-      const [wide, high] = [span(cell, "colspan"), Math.min(span(cell, "rowspan"), rows.length - y)];
-      for (let down = 0; down < high; down++) {
-        grid[y + down] ??= [];
-        for (let right = 0; right < wide; right++) (grid[y + down] as string[])[x + right] = content;
-      }
-      x += wide;
-    }
-  });
+  const cellOf = (cell: Element) => {
+    const content = service.turndown(cell.innerHTML || " ").replace(/^\s*\|[\s:|-]+\|\s*$/gm, "");
+    return { content, again: content, wide: span(cell, "colspan"), high: span(cell, "rowspan") };
+  };
+  const rows = Array.from(table.querySelectorAll("tr"))
+    .filter((row) => row.closest("table") === table)
+    .map((row) => (Array.from(row.childNodes) as Element[]).filter(({ nodeName }) => /^T[DH]$/.test(nodeName)));
   const caption = table.querySelector("caption");
-  const text = pipeTable(grid.map((row) => Array.from(row, (cell) => cell ?? "")));
+  const text = pipeTable(gridOf(rows.map((row) => row.map(cellOf))));
   return caption ? `${service.turndown(caption.innerHTML)}\n\n${text}` : text;
 }
 
