@@ -5,15 +5,8 @@
  */
 import type { Run } from "./pdf-signs.ts";
 
-/** A part of a row, between wide gaps. */
-export interface Segment {
-  text: string;
-  x: number;
-  right: number;
-  y: number;
-  /** Height and font of most of its letters. */
-  height: number;
-  font: string;
+/** A part of a row, between wide gaps. Height and font are those of most of its letters. */
+export interface Segment extends Omit<Run, "isSpaced"> {
   /** From left to right. */
   runs: Run[];
 }

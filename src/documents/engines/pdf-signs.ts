@@ -11,16 +11,8 @@ export interface Shown {
   box: readonly [left: number, top: number, right: number, bottom: number];
 }
 
-/** One sign, in points from the upper left of the page as it is shown. */
-export interface Sign {
-  text: string;
-  x: number;
-  right: number;
-  /** The baseline. */
-  y: number;
-  height: number;
-  /** Identifies its font in the document. */
-  font: string;
+/** One sign. */
+export interface Sign extends Omit<Run, "isSpaced"> {
   /** Quarter turns to the right from text that runs from left to right or back; `slanted` for other angles. */
   turn: number;
   /** Before it: one of the file, or only a gap. */
@@ -36,7 +28,7 @@ export interface Run {
   y: number;
   /** Of its letters. */
   height: number;
-  /** Its name within the document; fonts of other weights have other names. */
+  /** Identifies it within the document; fonts of other weights are others. */
   font: string;
   /** Whether a space was drawn before it. */
   isSpaced: boolean;
