@@ -3,16 +3,13 @@
  * interpreted.
  */
 import { spawn } from "node:child_process";
-import { setPriority } from "node:os";
 import { ConcurrencyLimiter } from "../kit/concurrency-limiter.ts";
+import { lowerPriority } from "../kit/confined-process.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { providerFailed } from "./provider.ts";
 
 /** In bytes: maximum output of a program. */
 const maxOutput = 64 * 1024 * 1024;
-
-/** Lowers the priority: requests go first. */
-const niceness = 5;
 
 /** Of each program, in a process. The others wait. */
 const atOnce = 2;
@@ -74,11 +71,7 @@ export function runProgram(
     // A program that hangs may ignore SIGTERM.
     const ending = { signal, killSignal: "SIGKILL" as const };
     const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], env, ...ending });
-    try {
-      if (child.pid !== undefined) setPriority(child.pid, niceness);
-    } catch {
-      // The program has ended already, or the system does not support priorities.
-    }
+    lowerPriority(child);
     const chunks: Buffer[] = [];
     let size = 0;
     child.stdout.on("data", (chunk: Buffer) => {

@@ -5,8 +5,7 @@
  */
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { createRequire } from "node:module";
-import { setPriority } from "node:os";
-import { startConfined, usageOf } from "../kit/confined-process.ts";
+import { lowerPriority, startConfined, usageOf } from "../kit/confined-process.ts";
 import { ConfinedWorker } from "../kit/confined-worker.ts";
 import { errorCodes } from "../kit/error-codes.ts";
 import { requirePackagesForCall } from "../kit/optional-packages.ts";
@@ -41,8 +40,6 @@ export class Child extends ConfinedWorker<Task, Answer> {
 
 const largestAnswer = 64 * 1024 * 1024;
 const defaultMemory = 384 * 1024 * 1024;
-/** Lowers the priority: requests go first. */
-const niceness = 5;
 
 /** The engines are a package of their own, because their libraries are large. */
 const enginesPackage = "@svc/documents";
@@ -58,11 +55,7 @@ export function startChild({ memoryBytes = defaultMemory }: SandboxLimits = {}, 
   requirePackagesForCall("documents");
   const program = createRequire(import.meta.url).resolve(enginesPackage);
   const started = startConfined(program, [enginesPackage], flags, isSpare ? ["spare"] : []);
-  try {
-    if (started.pid !== undefined) setPriority(started.pid, niceness);
-  } catch {
-    // The process has ended already, or the system does not support priorities.
-  }
+  lowerPriority(started);
   return new Child(started);
 }
 

@@ -3,8 +3,9 @@
  * program.
  * Next hop: `program-files.ts`.
  */
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { setPriority } from "node:os";
 import { forgetProgramFiles, programFiles } from "./program-files.ts";
 
 /**
@@ -27,6 +28,15 @@ export function startConfined(
   return child.once("close", (code) => {
     if (code) forgetProgramFiles();
   });
+}
+
+/** Of a process whose work takes long: requests go first. */
+export function lowerPriority({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, 5);
+  } catch {
+    // The process has ended already, or the system does not support priorities.
+  }
 }
 
 /** Both are 0 if Linux does not report them, and on other systems. */
