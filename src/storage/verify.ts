@@ -3,10 +3,9 @@
  * file at a time.
  * Next hop: `sql/storage/next_storage_objects.sql`.
  */
-import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { StorageDriver } from "./drivers/driver.ts";
-import { objectKey } from "./storage.ts";
+import { Measure, objectKey } from "./storage.ts";
 
 type Damage = "missing" | "another size" | "other bytes";
 
@@ -46,14 +45,11 @@ interface Row {
 async function verifyOne(driver: StorageDriver, { id, bytes_id, size: expected, sha256 }: Row): Promise<Verified> {
   const bytes = await driver.read(objectKey(bytes_id));
   if (!bytes) return { id, size: 0, damage: "missing" };
-  const hash = createHash("sha256");
-  let size = 0;
-  for await (const chunk of bytes) {
-    hash.update(chunk);
-    size += chunk.length;
-  }
+  const read = new Measure();
+  for await (const _ of read.pass(bytes));
+  const { size } = read;
   if (size !== expected) return { id, size, damage: "another size" };
-  return { id, size, damage: hash.digest("hex") === sha256 ? null : "other bytes" };
+  return { id, size, damage: read.sha256 === sha256 ? null : "other bytes" };
 }
 
 async function exists(pool: pg.Pool, bytesId: string): Promise<boolean> {
