@@ -3,6 +3,7 @@
  * Next hop: `sql/workflows/claim_run.sql`, which decides whether they still hold.
  */
 import { onePer } from "../kit/one-per.ts";
+import { RecentMap } from "../kit/recent-map.ts";
 import type { RecordedStep } from "./replay-port.ts";
 import type { RunRuntime } from "./run-port.ts";
 
@@ -17,11 +18,6 @@ export interface NumberedStep extends RecordedStep {
 
 export const sizeOf = (steps: readonly NumberedStep[]): number => steps.reduce((sum, { size = 0 }) => sum + size, 0);
 
-interface CachedRun {
-  steps: NumberedStep[];
-  size: number;
-}
-
 /** In characters of JSON, for all runs of a worker together. Other workers may end a run that this one has cached. */
 const maxSize = 32_000_000;
 
@@ -29,18 +25,16 @@ const maxSize = 32_000_000;
 const perStep = 450;
 
 export class StepCache {
-  readonly #maxSize: number;
   /** In the order of their last claim. */
-  readonly #runs = new Map<string, CachedRun>();
-  #size = 0;
+  readonly #runs: RecentMap<string, readonly NumberedStep[]>;
 
   constructor(size = maxSize) {
-    this.#maxSize = size;
+    this.#runs = new RecentMap(size, (_, steps) => sizeOf(steps) + perStep * steps.length);
   }
 
   /** The checkpoints of a run; none if it is not cached. */
   of(runId: string): readonly NumberedStep[] {
-    return this.#runs.get(runId)?.steps ?? [];
+    return this.#runs.get(runId) ?? [];
   }
 
   /**
@@ -51,25 +45,18 @@ export class StepCache {
    * @returns all checkpoints of the run, in the order of their creation
    */
   merge(runId: string, known: readonly NumberedStep[], claimed: NumberedStep[]): NumberedStep[] {
-    this.forget(runId);
     // Unfinished checkpoints are sent again, unless they were deleted.
     const kept = known.filter(({ done }) => done);
     const measured = claimed.map((step) => ({ ...step, size: JSON.stringify(step).length }));
     const steps = [...kept, ...measured].sort((a, b) => a.seq - b.seq);
-    if (steps.length === 0) return steps; // nothing would displace it
-    const size = sizeOf(steps) + perStep * steps.length;
-    this.#runs.set(runId, { steps, size });
-    this.#size += size;
-    for (const oldest of this.#runs.keys()) {
-      if (this.#size <= this.#maxSize) break;
-      this.forget(oldest);
-    }
+    // Nothing would displace an empty one.
+    if (steps.length === 0) this.forget(runId);
+    else this.#runs.set(runId, steps);
     return steps;
   }
 
   /** Called when a run has ended. */
   forget(runId: string): void {
-    this.#size -= this.#runs.get(runId)?.size ?? 0;
     this.#runs.delete(runId);
   }
 }
