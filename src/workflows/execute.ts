@@ -148,15 +148,9 @@ async function runUntilBlocked(
     recorded: claim.steps,
     attempts: claim.attempts,
     port: new RunPort({
-      ...{
-        runtime,
-        runId,
-        fence: claim.fence,
-        identity: { ...identityOf(claim), request: `run:${runId}` },
-        signal,
-        isConnected,
-        log,
-      },
+      ...{ runtime, runId, signal, isConnected, log },
+      fence: claim.fence,
+      identity: { ...identityOf(claim), request: `run:${runId}` },
       size: sizeOf(claim.steps),
     }),
     signal,

@@ -110,24 +110,12 @@ class StepOfRun implements RunningStep {
 }
 
 export class RunPort implements ReplayPort {
-  readonly #runtime: RunRuntime;
-  readonly #runId: string;
-  readonly #fence: number;
-  readonly #identity: Identity;
-  readonly #signal: AbortSignal;
-  readonly #isConnected: () => Promise<boolean>;
-  readonly #log: Logger;
+  readonly #run: ClaimedRun;
   #size: number;
 
-  constructor({ runtime, runId, fence, identity, signal, isConnected, log, size }: ClaimedRun) {
-    this.#runtime = runtime;
-    this.#runId = runId;
-    this.#fence = fence;
-    this.#identity = identity;
-    this.#signal = signal;
-    this.#isConnected = isConnected;
-    this.#log = log;
-    this.#size = size;
+  constructor(run: ClaimedRun) {
+    this.#run = run;
+    this.#size = run.size;
   }
 
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
@@ -136,18 +124,19 @@ export class RunPort implements ReplayPort {
   }
 
   async #step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T> {
-    const transaction = new RequestTransaction(this.#pool, this.#identity, "write", this.#runtime.limits);
+    const { runtime, runId, fence, identity, signal, isConnected, log } = this.#run;
+    const transaction = new RequestTransaction(this.#pool, identity, "write", runtime.limits);
     const began = new Date().toISOString();
-    const call = { kind: "step", run: this.#runId, fence: this.#fence, place: position, step: name, began } as const;
-    const step = new StepOfRun(position, name, transaction, this.#runtime);
+    const call = { kind: "step", run: runId, fence, place: position, step: name, began } as const;
+    const step = new StepOfRun(position, name, transaction, runtime);
     const fail = async (error: unknown): Promise<never> => {
       await transaction.rollback();
       await step.ended("rolledBack");
-      if (this.#signal.aborted && error === this.#signal.reason) throw new StepInterrupted();
+      if (signal.aborted && error === signal.reason) throw new StepInterrupted();
       const told = transaction.explain(error);
-      const explained = this.#runtime.production ? told : whereToLook(told, this.#identity.userId || null);
+      const explained = runtime.production ? told : whereToLook(told, identity.userId || null);
       // Ends the replay and uses up no attempt of the step: the job is tried again when the worker can connect.
-      if (!(await this.#isConnected())) throw explained;
+      if (!(await isConnected())) throw explained;
       if (!last(explained)) throw new StepFailure("to be tried again", { cause: explained });
       const failure = runError(explained, name);
       await this.#record(null, { ...call, result: null, failure: JSON.stringify(failure) });
@@ -182,7 +171,7 @@ export class RunPort implements ReplayPort {
       return fail(error);
     }
     await step.ended("committed");
-    tellUnsent(this.#log, "wf.db", step.usedDb);
+    tellUnsent(log, "wf.db", step.usedDb);
     return done.result;
   }
 
@@ -192,44 +181,47 @@ export class RunPort implements ReplayPort {
    */
   async #record(transaction: RequestTransaction | null, step: StepCall): Promise<void> {
     const values = [step.run, step.fence, step.place, step.step, step.result, step.failure, step.began];
-    const alone = () => queryText(this.#runtime.systemPool, { ...record, values });
+    const { systemPool } = this.#run.runtime;
+    const alone = () => queryText(systemPool, { ...record, values });
     await transaction?.nested?.settle();
     const isUsed = transaction?.isOpen;
     // Ended too: a statement that comes later would open it, and hold its connection for ever.
     if (!isUsed) await transaction?.rollback();
     const recording = isUsed
       ? transaction.commit({ ...record, values })
-      : runCalls(this.#runtime.systemPool).make<unknown>(step, alone);
+      : runCalls(systemPool).make<unknown>(step, alone);
     await recording.catch((error) => {
       throw lostOr(error);
     });
   }
 
   get #pool() {
-    const { requestPool, systemPool } = this.#runtime;
-    return this.#identity.role === "svc_system" ? systemPool : requestPool;
+    const { runtime, identity } = this.#run;
+    return identity.role === "svc_system" ? runtime.systemPool : runtime.requestPool;
   }
 
   /** The user, files and transaction of AI calls in a step. */
   #aiCall(transaction: RequestTransaction, storage: CallStorage): AiCall {
-    const { ai: services, storage: files, limits } = this.#runtime;
-    const reader = readerOfCall(transaction, () => new RequestTransaction(this.#pool, this.#identity, "read", limits));
+    const { runtime, identity } = this.#run;
+    const { ai: services, storage: files, limits } = runtime;
+    const reader = readerOfCall(transaction, () => new RequestTransaction(this.#pool, identity, "read", limits));
     const readFile = readFileOf(files, reader);
-    return { services, userId: this.#identity.userId || null, storage, readFile, transaction };
+    return { services, userId: identity.userId || null, storage, readFile, transaction };
   }
 
   convert(input: ConvertStoredInput) {
-    return convertStored(this.#runtime, this.#identity, input, this.#signal);
+    return convertStored(this.#run.runtime, this.#run.identity, input, this.#run.signal);
   }
 
   conversion(kept: KeptConversion) {
-    return readConversion(this.#runtime.systemPool, this.#identity.userId || null, kept);
+    return readConversion(this.#run.runtime.systemPool, this.#run.identity.userId || null, kept);
   }
 
   async wait(position: string, kind: "wait" | "sleep", name: string, ms: number | null): Promise<WaitAnswer> {
     const patience = ms === null ? null : `${ms} milliseconds`;
-    const values = [this.#runId, this.#fence, position, kind, name, patience];
-    const answer = await queryText(this.#runtime.systemPool, { ...wait, values }).catch((error) => {
+    const { runtime, runId, fence } = this.#run;
+    const values = [runId, fence, position, kind, name, patience];
+    const answer = await queryText(runtime.systemPool, { ...wait, values }).catch((error) => {
       throw lostOr(error);
     });
     return JSON.parse(answer ?? "null");
