@@ -208,13 +208,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     const { name, kind, anonymous, scope, input, inputIsFirst, output, layers, runAs, follows } = this["~state"];
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => handler(call as never));
-    const optional = {
-      ...(inputIsFirst && { inputIsFirst }),
-      ...(scope !== undefined && { scope }),
-      ...(runAs && { runAs }),
-      ...(follows && { follows }),
-      ...definedAt(anonymous, name, this.handler),
-    };
+    const optional = { inputIsFirst, scope, runAs, follows, ...definedAt(anonymous, name, this.handler) };
     return { "~svc": { procedure: { name, kind, anonymous, input, output, run, ...optional } } };
   }
 
