@@ -26,7 +26,8 @@ export interface ChannelServices {
   hasRoomFor(socket: ChannelSocket): boolean;
 }
 
-interface ClientFrame {
+/** What a client may send about channels. */
+export interface ChannelFrame {
   type?: unknown;
   query?: unknown;
   follows?: unknown;
@@ -55,7 +56,7 @@ export class ChannelFrames {
   }
 
   /** @returns whether the frame is about a channel */
-  handle(frame: ClientFrame): boolean {
+  handle(frame: ChannelFrame): boolean {
     const { type, query } = frame;
     const key = typeof query === "string" ? query : "";
     const definition = this.#services.definitions.get(split(key).name);
@@ -88,7 +89,7 @@ export class ChannelFrames {
     return this.#socket.session?.user.id ?? this.#socket.address;
   }
 
-  #join(definition: ChannelDefinition, key: string, frame: ClientFrame): void {
+  #join(definition: ChannelDefinition, key: string, frame: ChannelFrame): void {
     const { follows } = frame;
     const { channels, hasRoomFor, rates, weigh } = this.#services;
     if (!definition.anonymous && !this.#socket.session) throw new SvcError("UNAUTHORIZED");
@@ -130,7 +131,7 @@ export class ChannelFrames {
     this.#remove(key, 0);
   }
 
-  #send(definition: ChannelDefinition, key: string, { event, data, ref }: ClientFrame): void {
+  #send(definition: ChannelDefinition, key: string, { event, data, ref }: ChannelFrame): void {
     const member = this.#memberOf(key);
     const name = String(event);
     const schema = Object.hasOwn(definition.messages, name) ? definition.messages[name] : undefined;
@@ -151,7 +152,7 @@ export class ChannelFrames {
     );
   }
 
-  #track(definition: ChannelDefinition, key: string, { state, ref }: ClientFrame): void {
+  #track(definition: ChannelDefinition, key: string, { state, ref }: ChannelFrame): void {
     const member = this.#memberOf(key);
     const { topic } = member.place;
     if (!definition.presence) {

@@ -11,7 +11,7 @@ import { requireShallowJson } from "../http/body.ts";
 import { jsonIn } from "../kit/json-in.ts";
 import type { Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
-import { ChannelFrames, type ChannelServices } from "./channel-frames.ts";
+import { type ChannelFrame, ChannelFrames, type ChannelServices } from "./channel-frames.ts";
 import type { ChannelSocket } from "./channel-member.ts";
 import type { Follow, FollowedReads } from "./followed-reads.ts";
 import type { Grants } from "./grants.ts";
@@ -273,10 +273,7 @@ export class Connection implements Subscriber, ChannelSocket {
 }
 
 /** What a client may send. */
-interface ClientFrame {
-  type?: unknown;
-  query?: unknown;
-  follows?: unknown;
+interface ClientFrame extends ChannelFrame {
   token?: unknown;
   subscriptionKey?: unknown;
 }

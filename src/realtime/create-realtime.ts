@@ -82,30 +82,14 @@ export interface Realtime {
 }
 
 export function createRealtime(options: RealtimeOptions): Realtime {
-  const {
-    api,
-    tables,
-    url,
-    sharesChanges,
-    rerun,
-    secrets,
-    hearEnd,
-    log,
-    production,
-    tracing,
-    join,
-    broadcast,
-    store,
-    answer,
-    ...rest
-  } = options;
-  const { procedures, crud, channels: definitions } = api["~svc"];
-  const registry = new SubscriptionRegistry(rerun);
-  const reads = new FollowedReads({ tables, secrets, log, production });
+  const { tables, url, secrets, log, tracing } = options;
+  const { procedures, crud, channels: definitions } = options.api["~svc"];
+  const registry = new SubscriptionRegistry(options.rerun);
+  const reads = new FollowedReads(options);
   const before = () => registry.before;
-  const channels = new Channels({ definitions, ask: join(reads), broadcast, store, answer, production, before });
+  const channels = new Channels({ ...options, definitions, ask: options.join(reads), before });
   const sink: EventSink = {
-    end: hearEnd,
+    end: options.hearEnd,
     begun: (xid) => {
       registry.begun(xid);
       channels.begun(xid);
@@ -134,7 +118,7 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     events.committed(at);
   };
   const to = changeDecoder({ ...events, committed });
-  const reader = sharesChanges ? new SharedChanges({ to, log }) : new ChangeReader({ url, to, log });
+  const reader = options.sharesChanges ? new SharedChanges({ to, log }) : new ChangeReader({ url, to, log });
   const rules = new SubscriptionTopics(procedures, crud);
   const grants = new Grants(secrets);
   let isReading = false;
@@ -150,7 +134,10 @@ export function createRealtime(options: RealtimeOptions): Realtime {
     weigh: (socket: ChannelSocket, bytes: number) => registry.weigh(socket, bytes),
     hasRoomFor: (socket: ChannelSocket) => registry.hasRoomFor(socket),
   };
-  const endpoint = new SocketEndpoint({ ...rest, registry, rules, grants, reads, opened, channels: services });
+  // Each connection copies them, so no others are among them.
+  const { origins, authenticate, checkHost, count, addresses, redeem } = options;
+  const asked = { origins, authenticate, checkHost, count, addresses, redeem };
+  const endpoint = new SocketEndpoint({ ...asked, registry, rules, grants, reads, opened, channels: services });
   return {
     upgrade: endpoint.upgrade,
     revoke: (ended) => endpoint.revoke(ended),
