@@ -3,6 +3,7 @@
  * soon as its reader leaves, also while the provider is silent.
  * Next hop: `credits.ts`.
  */
+import { endedEarly } from "../kit/ended-early.ts";
 import type { AiCall } from "./call.ts";
 import type { CreditRequest } from "./credits.ts";
 import { type Billing, tokensOf, totalled } from "./paid.ts";
@@ -30,23 +31,8 @@ export function streamed(
   const left = new AbortController();
   const { promise: billing, resolve: bill } = Promise.withResolvers<StreamBilling>();
   const parts = paidParts(call, request, left, start, bill);
-  // A generator that waits for the provider would notice its end only with the next piece.
   const leave = () => left.abort(new Error("nobody reads the stream any more"));
-  return {
-    billing,
-    next: () => parts.next(),
-    return() {
-      leave();
-      return parts.return(undefined);
-    },
-    throw(error) {
-      leave();
-      return parts.throw(error);
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  return { billing, ...endedEarly(parts, leave) };
 }
 
 async function* paidParts(

@@ -12,6 +12,7 @@ import type {
   WrittenAnswer,
   WrittenSentence,
 } from "../contract/grounding.ts";
+import { endedEarly } from "../kit/ended-early.ts";
 import { refusal } from "../search/scope.ts";
 import type { FoundEvidence } from "./answer.ts";
 import {
@@ -110,27 +111,10 @@ export function streamAnswer(writing: Writing): AsyncIterableIterator<WrittenSen
   // Now, not when the first sentence is requested: the stream belongs to this call.
   const pieces = passages.length === 0 ? null : createAi().stream({ ...options, ...writingPrompt(question, passages) });
   const sentences = standing(pieces, writing);
-  // As in src/ai/stream.ts: a waiting generator would notice its end only with the next piece.
-  const leave = async () => {
+  return endedEarly(sentences, async () => {
     // The stream is its own iterator. An error goes to the pending request for the next sentence.
-    await pieces?.[Symbol.asyncIterator]()
-      .return?.()
-      .catch(() => {});
-  };
-  return {
-    next: () => sentences.next(),
-    async return() {
-      await leave();
-      return sentences.return(undefined);
-    },
-    async throw(error) {
-      await leave();
-      return sentences.throw(error);
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+    await pieces?.return?.().catch(() => {});
+  });
 }
 
 async function* standing(
@@ -161,12 +145,7 @@ export function writeOptionsOf(write: unknown): WriteOptions | undefined {
   const isName = model === undefined || (typeof model === "string" && model !== "");
   if (!isName) throw refusal("write.model", "the name of a model");
   // Copied by name, so that other keys from a client are not passed on.
-  return {
-    ...(model !== undefined && { model }),
-    ...(maxTokens !== undefined && { maxTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(signal !== undefined && { signal }),
-  };
+  return { model, maxTokens, temperature, signal };
 }
 
 /** The chunks that claims cite, the best of each claim first. */
