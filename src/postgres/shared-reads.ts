@@ -15,9 +15,7 @@
  * slow read delays only reads of its caller, and for a bounded time. Writes share nothing.
  * Next hop: `packet.ts`; docs/adr/0035-short-reads-share-a-connection.md.
  */
-
 import type pg from "pg";
-import { onePer } from "../kit/one-per.ts";
 import { acquire, isAwaited, type Lease } from "./acquire.ts";
 import { isDirect } from "./direct.ts";
 import { isConnectionLoss } from "./errors.ts";
@@ -120,7 +118,13 @@ class Loan {
   }
 }
 
-const readsOf = onePer((_: pg.Pool) => new Reads());
+const readsOfPools = new WeakMap<pg.Pool, Reads>();
+
+function readsOf(pool: pg.Pool): Reads {
+  const known = readsOfPools.get(pool) ?? new Reads();
+  readsOfPools.set(pool, known);
+  return known;
+}
 
 /**
  * Runs one packet on a connection, which reads of the same caller may share.
