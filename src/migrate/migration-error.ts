@@ -71,6 +71,10 @@ const remedies: readonly (readonly [what: RegExp, remedy: string])[] = [
     "PostgreSQL has no conversion between these types. Write after USING how to compute the value: an expression without sub-select, such as gen_random_uuid(), or a call of a function that this file creates above and drops below.",
   ],
   [
+    /^cannot alter type of a column used /,
+    "PostgreSQL changes no type that something else is made of. Drop what uses it before, and create it again after.",
+  ],
+  [
     / CONCURRENTLY cannot run inside a transaction/,
     "All files are applied in one transaction. Create the index by hand first, as the administrator; here, leave CONCURRENTLY out and add IF NOT EXISTS.",
   ],

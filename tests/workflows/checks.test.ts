@@ -56,6 +56,24 @@ test("runs and steps of an earlier version stay where they are, and every check 
   expect(await plan(failed)).toContain("workflow_runs_failed");
 });
 
+test("a view of the application that reads such a column is named, and the next attempt works without it", async () => {
+  const db = new Database();
+  await db.create("template1");
+  onTestFinished(() => db.drop());
+  const before = readdirSync(join(root, "migrations")).sort().indexOf(domains);
+  await migrate({ adminUrl: db.url("admin"), platform: root, platformMigrations: before });
+  await db.sql("create view public.open_runs as select id from svc.workflow_runs where status = 'running'");
+  const error = await migrate({ adminUrl: db.url("admin"), platform: root }).catch(String);
+  expect(error).toContain("view open_runs depends on column");
+  expect(error).toContain("Drop what uses it before, and create it again after.");
+
+  await db.sql("drop view public.open_runs");
+
+  await expect(migrate({ adminUrl: db.url("admin"), platform: root })).resolves.toContain(
+    `platform/migrations/${domains}`,
+  );
+});
+
 test("values of these columns reach clients as text and numbers", async () => {
   const db = new Database();
   await db.create("platform");
