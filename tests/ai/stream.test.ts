@@ -33,6 +33,12 @@ const retell = createSvcHttpRouteBuilders()
     }
     return { body: body() };
   });
+const leave = createSvcHttpRouteBuilders()
+  .post.path("/api/leave")
+  .handler(async () => {
+    const parts = ai.stream({ messages: [{ role: "user", content: "hello" }] });
+    return { body: await Promise.all([parts.return?.(), parts.next()]) };
+  });
 
 const db = database();
 const provider = aiProvider();
@@ -43,7 +49,7 @@ let client: ReturnType<typeof createSvcClient>;
 beforeAll(async () => {
   const base = await loadConfig({ cwd: join(import.meta.dirname, "../fixture"), env: {} });
   const ai = { ...base.ai, chatModel: "gpt-test", creditsPerRequest: 5, baseUrl: provider.url, apiKey: "a key" };
-  svc = new TestService(db, apiWith({ httpRoutes: { tell, retell } }), { ai } as object);
+  svc = new TestService(db, apiWith({ httpRoutes: { tell, retell, leave } }), { ai } as object);
   await svc.start();
   const auth = createAuthClient(svc.url, { sessionTokenStorage: "memory" });
   userId = (await auth.signUp("ann@example.com", "correct horse", "Ann")).id;
@@ -106,6 +112,13 @@ test("a piece arrives as soon as the provider has said it", async () => {
   const gone = once(response, "close");
   await parts.return?.();
   await gone;
+});
+
+test("who leaves a stream before its first piece and asks for one all the same gets its end, and nothing is reserved", async () => {
+  const before = await lastLine();
+  const answer = await client.fetch("/api/leave", { method: "POST", headers, body: "{}" });
+  expect(await answer.json()).toEqual([{ done: true }, { done: true }]);
+  expect(await lastLine()).toEqual(before);
 });
 
 describe("what a stream has cost is told at its end", () => {
