@@ -47,7 +47,7 @@ interface Cell {
   high: number;
 }
 
-/** Puts the cells of rows into all places that they cover. */
+/** Puts the cells of rows into all places that they cover, up to the last row with one. */
 export function gridOf(rows: readonly Cell[][]): string[][] {
   const grid: string[][] = [];
   rows.forEach((row, y) => {
@@ -63,7 +63,7 @@ export function gridOf(rows: readonly Cell[][]): string[][] {
       x += wide;
     }
   });
-  return Array.from(rows, (_, y) => Array.from(grid[y] ?? [], (cell) => cell ?? ""));
+  return Array.from(grid, (row) => Array.from(row ?? [], (cell) => cell ?? ""));
 }
 
 /** Removes empty columns, which forms use for layout. */

@@ -67,7 +67,8 @@ function writeTable(table: Element, service: TurndownService): string {
     .filter((row) => row.closest("table") === table)
     .map((row) => (Array.from(row.childNodes) as Element[]).filter(({ nodeName }) => /^T[DH]$/.test(nodeName)));
   const caption = table.querySelector("caption");
-  const text = pipeTable(gridOf(rows.map((row) => row.map(cellOf))));
+  const grid = gridOf(rows.map((row) => row.map(cellOf)));
+  const text = pipeTable(rows.map((_, y) => grid[y] ?? []));
   return caption ? `${service.turndown(caption.innerHTML)}\n\n${text}` : text;
 }
 
