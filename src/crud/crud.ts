@@ -32,8 +32,12 @@ import { scopesOfPolicies } from "./scoped.ts";
 
 /** Those that answer null where there is no row. */
 const orNull = new Set<CrudOperation>(["list", "get", "aggregate"]);
-/** Those that only read. */
-const queries = new Set<CrudOperation>([...orNull, "history", "deliveries"]);
+// biome-ignore format: one line per kind
+const kinds: Record<CrudOperation, "query" | "mutation"> = {
+  list: "query", get: "query", aggregate: "query", history: "query", deliveries: "query",
+  create: "mutation", update: "mutation", remove: "mutation", upsert: "mutation", retryDelivery: "mutation",
+  createMany: "mutation", updateMany: "mutation", removeMany: "mutation",
+};
 
 /**
  * Creates the application's `createCrud`. Call it once, in `runtime.ts`.
@@ -213,7 +217,7 @@ function visibleColumns(columns: ColumnDescription[], { columns: choice }: CrudO
 }
 
 function toProcedure(crud: CrudDefinition, operation: CrudOperation, options: CrudOptions): ProcedureDefinition {
-  const kind = queries.has(operation) ? "query" : "mutation";
+  const kind = kinds[operation];
   const name = `${crud.prefix}.${operation}`;
   // Deliveries are read as a user: without one there is no endpoint that is theirs.
   const isOfUsers = operation === "deliveries" || operation === "retryDelivery";
