@@ -1,6 +1,6 @@
 // If this file fails, the cache of verified JWTs keeps ended ones, loses valid ones, or grows without limit.
-import { afterEach, expect, test, vi } from "vitest";
-import { credentialIn } from "../../src/auth/sessions/authenticate.ts";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { type AuthenticateOptions, createAuthenticate, credentialIn } from "../../src/auth/sessions/authenticate.ts";
 import { VerifiedTokens } from "../../src/auth/sessions/verified-tokens.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 
@@ -113,4 +113,112 @@ test("a token does not keep the header from which it was read", () => {
   collectGarbage();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000); // 30 MB when they kept it
   expect(verified.get("a token of one user, number 1999")?.user.id).toBe("ann");
+});
+
+test("a token is believed until the moment up to which ends of sessions are heard", () => {
+  const verified = remembering(["a", "ann", "1"]);
+  verified.trust(10_000);
+  const clock = vi.spyOn(performance, "now").mockReturnValue(9_999);
+  expect(known(verified)).toBe("a");
+  clock.mockReturnValue(10_000);
+  expect(known(verified)).toBe("");
+});
+
+test.each<[string, (verified: VerifiedTokens) => void]>([
+  ["the user's tokens are forgotten", (verified) => verified.forget("ann")],
+  ["the session ends", (verified) => verified.end({ user: "ann", session: "1" })],
+])("a token that is looked up while %s is not remembered", async (_, happens) => {
+  const verified = remembering();
+  const find = async () => {
+    happens(verified);
+    return { session: session("ann", "1"), expiresAt: later };
+  };
+  expect((await verified.lookUp("a", find))?.id).toBe("1");
+  expect(known(verified)).toBe("");
+});
+
+test("a token that is over leaves its place to another", () => {
+  const verified = remembering(["a", "ann", "1"]);
+  verified.add("b", session("bob", "2"), Date.now());
+  verified.add("c", session("ann", "3"), later);
+  expect(known(verified)).toBe("ac");
+  verified.add("d", session("bob", "4"), later);
+  expect(known(verified)).toBe("acd");
+});
+
+test("a process remembers 20,000 tokens", () => {
+  const verified = new VerifiedTokens();
+  verified.trust(Number.POSITIVE_INFINITY);
+  for (let index = 0; index < 20_000; index++) verified.add(`${index}`, session("ann", "1"), later);
+  expect(verified.get("0")).toBeDefined();
+  verified.add("one more", session("ann", "1"), later);
+  expect(verified.get("0")).toBeUndefined();
+  expect(verified.get("1")).toBeDefined();
+});
+
+test.each<[string, (verified: VerifiedTokens, index: number) => void]>([
+  ["of one user", (verified, index) => verified.add(`token ${index}`, session("ann", "1"), later)],
+  ["of many users", (verified, index) => verified.add(`token ${index}`, session(`user ${index}`, "1"), later)],
+  [
+    "that all end at once",
+    (verified, index) => {
+      verified.add(`token ${index}`, session(`user ${index}`, "1"), later);
+      verified.end({});
+    },
+  ],
+])("tokens that are gone, %s, take no memory", (_, pass) => {
+  const verified = remembering();
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let index = 0; index < 100_000; index++) pass(verified, index);
+  collectGarbage();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2_000_000); // 5 MB and more when something was left of each
+  expect(known(verified)).toBe("");
+});
+
+describe("a session token", () => {
+  /** Of `signed`, whose session ends after the given milliseconds; `pages` may send cookies. */
+  function authenticating(lifetime: number, pages: string[] = []) {
+    const expiresAt = new Date(Date.now() + lifetime);
+    const find = vi.fn(async () => ({ ...session("ann", "1"), expiresAt, version: 1 }));
+    const authenticate = createAuthenticate({
+      verified: remembering(),
+      schemes: ["bearer"],
+      sessionTokens: { open: (token: string) => (token === "signed" ? "bare" : null) },
+      sessions: { find },
+      cookie: { read: (header?: string) => header ?? null },
+      origins: { allows: (page?: string) => pages.includes(page ?? "") },
+    } as unknown as AuthenticateOptions);
+    return { authenticate, find };
+  }
+  const authorization = "Bearer signed";
+
+  test.each([
+    ["until its session ends", 60_000, 60_000],
+    ["for five minutes, when its session lasts longer", 86_400_000, 300_000],
+  ])("is remembered %s", async (_, lifetime, remembered) => {
+    const { authenticate, find } = authenticating(lifetime);
+    const begun = Date.now();
+    vi.spyOn(Date, "now").mockReturnValue(begun);
+    await authenticate({ authorization });
+    vi.spyOn(Date, "now").mockReturnValue(begun + remembered - 1_000);
+    await authenticate({ authorization });
+    expect(find).toHaveBeenCalledTimes(1);
+    vi.spyOn(Date, "now").mockReturnValue(begun + remembered + 1);
+    await authenticate({ authorization });
+    expect(find).toHaveBeenCalledTimes(2);
+  });
+
+  test("in a cookie that is not signed is nobody's, from any page, without a question to the database", () => {
+    const { authenticate, find } = authenticating(60_000);
+    expect(authenticate({ cookie: "forged", origin: "https://evil.test" })).toBeNull();
+    expect(find).not.toHaveBeenCalled();
+  });
+
+  test("in a cookie counts beside an Authorization without a credential", async () => {
+    const { authenticate } = authenticating(60_000, ["https://front.test"]);
+    const cookie = { cookie: "signed", origin: "https://front.test" };
+    expect(await authenticate({ ...cookie, authorization: "Bearer  " })).toMatchObject({ id: "1" });
+    expect(await authenticate({ ...cookie, authorization: "Bearer other" })).toBeNull();
+  });
 });

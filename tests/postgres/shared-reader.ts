@@ -11,8 +11,8 @@ export const size = 8;
 
 const limits = { system: 1, auth: 1, waitMs: 60_000, statementTimeoutMs: 60_000, idleInTransactionMs: 60_000 };
 
-export const open = (url: string, perCaller = size, connections = size): OnePool =>
-  createPool("request", url, { ...limits, request: connections, perCaller }, pino({ level: "silent" }));
+export const open = (url: string, perCaller = size, connections = size, waitMs = limits.waitMs): OnePool =>
+  createPool("request", url, { ...limits, request: connections, perCaller, waitMs }, pino({ level: "silent" }));
 
 export const as = (userId: string, holder = userId): Identity => identityOfUser(userId, holder);
 
@@ -33,14 +33,17 @@ const usual = { identity: as("ann"), name: "who", question: "?", divisor: 1, sec
 /** `shares`: whether it may share a connection. (Default: yes) */
 export type Question = Partial<typeof usual> & { shares?: boolean };
 
+/** `sent`: how often it was sent. One that has joined a slow read is sent again. */
 export async function readOn({ pool }: OnePool, { shares = true, ...asked }: Question = {}) {
   const { identity, name, question, divisor, seconds, waits } = { ...usual, ...asked };
   const values = [identity.setting, identity.role, question, divisor, String(seconds), String(waits)];
-  const json = await runPacket(pool, identity, shares ? [name] : [], (client) =>
-    sendStatement(client, { name, text, values }),
-  );
+  let sent = 0;
+  const json = await runPacket(pool, identity, shares ? [name] : [], (client) => {
+    sent++;
+    return sendStatement(client, { name, text, values });
+  });
   const [backend, user, answered] = JSON.parse(json ?? "");
-  return { backend: backend as number, user: user as string, answered: answered as string };
+  return { backend: backend as number, user: user as string, answered: answered as string, sent };
 }
 
 export const isReturned = ({ pool }: OnePool) => pool.idleCount === pool.totalCount && pool.waitingCount === 0;

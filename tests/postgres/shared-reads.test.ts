@@ -84,7 +84,10 @@ test.each<[string, Question]>([
   const { answer } = await slowRead();
   const others = await Promise.all([read(question), read({ ...question, question: "second" })]);
   const { setting } = question.identity ?? as("ann");
-  expect(others).toMatchObject([{ user: setting }, { user: setting, answered: "second" }]);
+  expect(others).toMatchObject([
+    { user: setting, sent: 1 },
+    { user: setting, answered: "second", sent: 1 },
+  ]);
   expect(all.pool.totalCount - all.pool.idleCount).toBe(1);
   await unlock();
   const { backend, user } = await answer;
@@ -96,7 +99,8 @@ test("a slow read delays those behind it for a moment, and the next ones do not 
   await lock();
   const { answer } = await slowRead({ question: "slow" });
   const behind = await Promise.all([read({ question: "1" }), read({ question: "2" })]);
-  const next = await read({ question: "3" });
+  const next = await read({ question: "3" }); // it was quick: the one behind it could join again
+  expect(await read({ question: "4" })).toMatchObject({ answered: "4", sent: 1 });
   expect([...behind, next].map(({ answered }) => answered)).toEqual(["1", "2", "3"]);
   expect(await waiting()).toHaveLength(1);
   await unlock();
