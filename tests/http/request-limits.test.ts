@@ -153,6 +153,17 @@ describe("the count", () => {
     count();
   });
 
+  test("of a user begins anew with the next minute, too", () => {
+    let now = 0;
+    const one = new RequestLimits({ requestsPerAddress: false, requestsPerUser: 2, trustProxy: false, now: () => now });
+    const session = { id: "1", user: { id: "ann", email: "", name: "" } };
+    const count = (calls: number) => one.countCalls(request("192.0.2.1"), session, calls);
+    count(2);
+    expect(() => count(1)).toThrow(expect.objectContaining({ code: "RATE_LIMITED" }));
+    now = 60_000;
+    count(2);
+  });
+
   test("stays bounded in memory: beyond a hundred thousand addresses, new ones are counted together", () => {
     const one = new RequestLimits({ requestsPerAddress: 5, requestsPerUser: false, trustProxy: false, now: () => 0 });
     const address = (n: number) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;

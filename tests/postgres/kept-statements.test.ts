@@ -118,6 +118,24 @@ describe("statements of handlers", () => {
     expect(kept.length).toBeGreaterThan(maxPrepared - 10);
     expect(await once('select 0 as "n", $1::int', [9])).toEqual([[0, 9]]); // was closed
   });
+
+  test("of a text of 10,000 characters are prepared, and of a longer one never", async () => {
+    const text = "select 1 -- ".padEnd(10_000, "x");
+    for (let turn = 0; turn < 3; turn++) await once(`${text}x`);
+    expect(await prepared()).toEqual([]);
+    for (let turn = 0; turn < 2; turn++) await once(text);
+    expect(await prepared()).toMatchObject([{ statement: text }]);
+  });
+
+  test("are known by a thousand texts at most: then the process begins anew", async () => {
+    const text = `${own} -- came once`;
+    await once(text, [0]);
+    for (let number = 0; number < 1_000; number++) await once(`select ${number} as "text"`);
+    await once(text, [0]);
+    expect(await prepared()).toEqual([]);
+    await once(text, [0]);
+    expect(await prepared()).toMatchObject([{ statement: text }]);
+  });
 });
 
 describe("a read", () => {

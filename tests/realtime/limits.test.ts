@@ -6,6 +6,7 @@ import type WebSocket from "ws";
 import { createSvcProcedureBuilders } from "../../src/contract/procedure.ts";
 import { connectionLimits } from "../../src/realtime/connection.ts";
 import { SubscriptionRegistry } from "../../src/realtime/subscription-registry.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { database } from "../support/database.ts";
 import { apiWith, service, TestService } from "../support/service.ts";
 import { Socket, sockets } from "../support/sockets.ts";
@@ -81,6 +82,23 @@ test("an address takes an eighth of it, and leaves the rest to others", () => {
   registry.leave(one);
   for (let n = 0; n < 3; n++) watch(nobodys, `${n}${"x".repeat(20_000)}`);
   expect([same, other, nobodys].map((subscriber) => registry.hasRoomFor(subscriber))).toEqual([false, false, false]);
+});
+
+test("a subscriber that has left takes no memory", async () => {
+  const registry = new SubscriptionRegistry(async () => null);
+  const comeAndGo = () => {
+    const subscriber = { session: null, send() {} };
+    registry.join(subscriber, "192.0.2.1");
+    for (const key of ["one", "other"]) registry.subscribe(subscriber, { key, topics: ["all", `key:${key}`] });
+    registry.unsubscribe(subscriber, "one");
+    registry.leave(subscriber);
+    return new WeakRef(subscriber);
+  };
+  const left = comeAndGo();
+  await new Promise((resolve) => setImmediate(resolve)); // until then the reference itself holds it
+  collectGarbage();
+  expect(left.deref()).toBeUndefined();
+  expect(["all", "key:one", "key:other"].map((topic) => registry.hears(topic))).toEqual([false, false, false]);
 });
 
 describe("sockets of one address", () => {
