@@ -33,7 +33,7 @@ const usual = { identity: as("ann"), name: "who", question: "?", divisor: 1, sec
 /** `shares`: whether it may share a connection. (Default: yes) */
 export type Question = Partial<typeof usual> & { shares?: boolean };
 
-/** `sent`: how often it was sent. One that has joined a slow read is sent again. */
+/** `sent`: how often it was sent up to now. One that has joined a slow read is sent again. */
 export async function readOn({ pool }: OnePool, { shares = true, ...asked }: Question = {}) {
   const { identity, name, question, divisor, seconds, waits } = { ...usual, ...asked };
   const values = [identity.setting, identity.role, question, divisor, String(seconds), String(waits)];
@@ -43,7 +43,14 @@ export async function readOn({ pool }: OnePool, { shares = true, ...asked }: Que
     return sendStatement(client, { name, text, values });
   });
   const [backend, user, answered] = JSON.parse(json ?? "");
-  return { backend: backend as number, user: user as string, answered: answered as string, sent };
+  return {
+    backend: backend as number,
+    user: user as string,
+    answered: answered as string,
+    get sent() {
+      return sent;
+    },
+  };
 }
 
 export const isReturned = ({ pool }: OnePool) => pool.idleCount === pool.totalCount && pool.waitingCount === 0;
