@@ -30,15 +30,25 @@ async function ask(key: string, user: string | null = "ann"): Promise<number> {
   one.pool.on("acquire", count);
   const fail = () => Promise.reject(new Error(`The list ${key} was not prepared.`));
   if (!shape) throw new Error("The list has no shape.");
-  const json = await callPrepared(one.pool, identityOfUser(user), { ...shape, key }, fail);
-  one.pool.off("acquire", count);
-  expect(JSON.parse(json ?? "")).toMatchObject({ data: [] });
-  return statements;
+  try {
+    const json = await callPrepared(one.pool, identityOfUser(user), { ...shape, key }, fail);
+    expect(JSON.parse(json ?? "")).toMatchObject({ data: [] });
+    return statements;
+  } finally {
+    one.pool.off("acquire", count);
+  }
 }
 
 test("the statement of a list is asked for once for each role", async () => {
   expect([await ask("usual"), await ask("usual"), await ask("usual")]).toEqual([2, 1, 1]);
   expect([await ask("usual", null), await ask("usual", null), await ask("usual", "bob")]).toEqual([2, 1, 1]);
+});
+
+test("a statement that could not be written is asked for again", async () => {
+  await db.sql("alter function svc_crud.articles_resource() rename to away");
+  await expect(ask("late")).rejects.toThrow("The list late was not prepared.");
+  await db.sql("alter function svc_crud.away() rename to articles_resource");
+  expect([await ask("late"), await ask("late")]).toEqual([2, 1]);
 });
 
 test("the statements of a thousand lists are kept, the latest", async () => {
