@@ -70,6 +70,15 @@ describe("an attempt", () => {
     expect((await take([account])).wait_seconds).toBeLessThan(901);
   });
 
+  test("that begins a window anew is kept until that window ends", async () => {
+    await take([account]);
+    await db.sql("update auth.attempt set began_at = began_at - '1 hour'::interval, ends_at = now() - '1 s'::interval");
+    await db.sql("update auth.attempt set kept_until = ends_at");
+    await take([account]);
+    const kept = "select count, ends_at > now() as runs, kept_until = ends_at as kept from auth.attempt";
+    expect(await db.sql(kept)).toEqual([{ count: 1, runs: true, kept: true }]);
+  });
+
   test("that is refused does not make the window longer", async () => {
     for (let n = 0; n < 2; n++) await take([account]);
     const window = () => db.sql("select began_at, ends_at, count from auth.attempt");

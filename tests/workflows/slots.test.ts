@@ -196,6 +196,36 @@ describe("a run that waits for its turn", () => {
     expect(order).toEqual(["bob 1", "bob 2", "cyd 1", "ann 3", "ann 4", "ann 5", "ann 6"]);
   });
 
+  test.for([
+    ["is locked", "for update"],
+    ["waits for its turn", ""],
+  ])("is not woken in place of one of its own workflow that %s", async ([, lock]) => {
+    await db.sql(`insert into auth."user" (id, name, email) values ('gus', 'Gus', 'gus@x.test'), ('hal', 'Hal', 'hal@x.test')
+      on conflict do nothing`);
+    const first = await add(1, "gus");
+    const fence = await claim(first);
+    const own = await add(1, "hal");
+    expect(await claim(own)).toBeNull();
+    // Of another workflow; created earlier, and its user is between the two.
+    const foreign = await add(1, "hal");
+    expect(await claim(foreign)).toBeNull();
+    await db.sql(
+      "update svc.workflow_runs set name = 'wide', created_at = created_at - interval '1 hour' where id = $1",
+      [foreign],
+    );
+    await db.sql("delete from graphile_worker._private_jobs");
+    await other.query("begin");
+    await other.query(`select from svc.workflow_runs where id = $1 ${lock}`, [own]);
+    try {
+      await worker.query("set lock_timeout = '5s'"); // it ends a wait for the lock
+      await end(first, fence);
+      expect(await queued()).toEqual([own]);
+    } finally {
+      await worker.query("reset lock_timeout");
+      await other.query("rollback");
+    }
+  });
+
   test("is woken when the running one is deleted with its user", async () => {
     await db.sql(`insert into auth."user" (id, name, email) values ('dot', 'Dot', 'dot@x.test')`);
     expect(await claim(await add(1, "dot"))).not.toBeNull();
