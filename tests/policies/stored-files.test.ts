@@ -118,6 +118,30 @@ test("users do with their own files what is theirs to do, and find public ones b
   expect(await behaviour()).toEqual(expected);
 });
 
+test("the system finds public files by their ids, and no private ones", async () => {
+  const find = "select id from svc.find_public_object($1)";
+  expect(await db.sql(find, [ids.bobPublic])).toEqual([{ id: ids.bobPublic }]);
+  expect(await db.sql(find, [ids.bobPrivate])).toEqual([]);
+});
+
+test.each([
+  ["svc_authenticated", "ann", [ids.annPrivate, ids.annPublic]],
+  ["svc_system", "ann", [ids.annPrivate, ids.annPublic]], // sees all files
+  ["svc_anonymous", "", []],
+])("files of %s are those of the caller, not those that it sees", async (role, user, own) => {
+  await client.query("begin");
+  try {
+    await client.query("select set_config('svc.user_id', $1, true)", [user]);
+    await client.query(`set local role ${role}`);
+    const { rows } = await client.query("select id from unnest($1::uuid[]) id where svc.owns_object(id) order by id", [
+      Object.values(ids),
+    ]);
+    expect(rows.map(({ id }) => id)).toEqual(own);
+  } finally {
+    await client.query("rollback");
+  }
+});
+
 describe("is told apart from a policy", () => {
   const on = "on svc.storage_objects";
   const loosened: [string, string][] = [

@@ -107,6 +107,13 @@ test("runs of a workflow with a limit are claimed alone: their claims wait for e
   expect(made).toEqual([]);
 });
 
+test("a claim of a run that has begun is made alone: it reads checkpoints", async () => {
+  const { run } = await held();
+  const begun =
+    "select svc_private.advance_runs(json_build_array(json_build_object('kind', 'claim', 'run', $1::uuid))) as it";
+  expect(await db.sql(begun, [run])).toEqual([{ it: [null] }]);
+});
+
 describe("a call beside others", () => {
   let pool: pg.Pool;
   let calls: RunCalls;
