@@ -59,6 +59,17 @@ test("a delivery is claimed once, with its lease, and again when that has ended"
 
 test("what is sent first is what has been due longest, one of each row, as many as the endpoint has places", async () => {
   await lease("a", { places: 2 });
+  // Other endpoints, which have asked to wait.
+  for (const [source, endpoint] of [
+    ["env", "b"],
+    ['"public"."others"', "a"],
+  ] as const) {
+    await add({ source, endpoint, row_key: "0", due_at: "2019-01-01" });
+    await db.sql(
+      "insert into svc_private.webhook_leases (source, endpoint, busy_until) values ($1, $2, now() + interval '1 hour')",
+      [source, endpoint],
+    );
+  }
   await add({ row_key: "1", due_at: "2020-01-03" });
   const [second, first] = [
     await add({ row_key: "2", due_at: "2020-01-02" }),
@@ -230,9 +241,15 @@ test("an endpoint that is off is looked at again after the lease, and nothing of
   const endpoint = await addEndpoint("ann", "/ann");
   await db.sql("update endpoints set enabled = false");
   const id = await add({ source, endpoint });
+  await lease(endpoint); // of another source, and one of another endpoint
+  await db.sql("insert into svc_private.webhook_leases (source, endpoint, busy_until) values ($1, 'b', '2021-01-01')", [
+    source,
+  ]);
   expect(await claim()).toEqual([]);
+  expect(await db.sql("select from svc_private.webhook_leases where busy_until < now()")).toHaveLength(2);
   const [row] = await db.sql(
-    "select busy_until between now() + '30 s' and now() + '1 min' as waits from svc_private.webhook_leases",
+    "select busy_until between now() + '30 s' and now() + '1 min' as waits from svc_private.webhook_leases where source = $1 and endpoint = $2",
+    [source, endpoint],
   );
   expect(row).toEqual({ waits: true });
   await db.sql("update endpoints set enabled = true");
@@ -242,4 +259,15 @@ test("an endpoint that is off is looked at again after the lease, and nothing of
     "select id, secret is not null as has from svc_private.claim_deliveries(9, '1 minute')",
   );
   expect(claimed).toEqual({ id, has: true });
+});
+
+test("the URL and the secret of an endpoint go with its own deliveries alone", async () => {
+  await add({ source, endpoint: await addEndpoint("ann", "/ann") });
+  await add();
+  const text =
+    "select source, url is not null as url, secret is not null as secret from svc_private.claim_deliveries(9, '1 min')";
+  expect(await db.sql(text)).toEqual([
+    { source, url: true, secret: true },
+    { source: "env", url: false, secret: false },
+  ]);
 });
