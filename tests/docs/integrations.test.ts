@@ -1,6 +1,7 @@
 // If this file fails, a key of docs/how-to/integrations.md does more than the page says, outlives its end, or does not work.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createSvcClient } from "@svc/client";
 import { createTestApp, type TestApp } from "@svc/testing";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { testServer } from "../support/test-server.ts";
@@ -43,6 +44,16 @@ test("a plain HTTP client reads and writes as the key's scopes say", async () =>
   expect((await query(writer, "stats.count")).status).toBe(403);
   const create = (key: string) => call("/api/mutation", { name: "tickets.create", args: { title: "by CI" } }, key);
   expect([(await create(reader)).status, (await create(writer)).status]).toEqual([403, 200]);
+});
+
+test("the client of TypeScript calls and watches with a key", async () => {
+  const { key } = await make("tickets:read");
+  const program = createSvcClient({ api, baseUrl: app.url, apiKey: key });
+  const shown: Any[] = [];
+  program.watch(api.tickets.list, {}, ({ data }: Any) => shown.push(...data));
+  await expect.poll(() => shown).toContainEqual(expect.objectContaining({ title: "Ann's" }));
+  await expect(program.mutate(api.tickets.create, { title: "no" })).rejects.toMatchObject({ code: "FORBIDDEN" });
+  program.close();
 });
 
 test("a key with the scope of reports adds them, and reads none", async () => {

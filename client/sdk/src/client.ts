@@ -2,7 +2,8 @@
  * `createSvcClient`: calls the operations of a backend by their references.
  * Next hop: `request.ts`.
  */
-import { fetchOf } from "./auth/create-auth-client.ts";
+import { type AuthClient, fetchOf } from "./auth/create-auth-client.ts";
+import { fixedCredentials } from "./auth/fixed-credentials.ts";
 import { authorized, sameCaller } from "./authorized.ts";
 import { fromBatch, fromBody, toBatch, toBody } from "./body.ts";
 import { SvcError } from "./error.ts";
@@ -19,13 +20,15 @@ import { cancelUpload, upload } from "./upload.ts";
 /**
  * Makes a client of a backend.
  *
- * @throws TypeError for a baseUrl that is neither an address of HTTP, nor a path, nor ""
+ * @throws TypeError for a baseUrl that is neither an address of HTTP, nor a path, nor "", for an `apiKey` that is no text, or
+ *   with `auth`
  * @example
  * const client = createSvcClient({ api, baseUrl: "http://localhost:4000", auth });
  * const page = await client.query(api.tasks.list, { limit: 5 });
  */
 export function createSvcClient<Api extends Operations>(options: SvcClientOptions<Api>): SvcClient<Api> {
-  const { api, auth, timeoutMs = 30_000 } = options;
+  const { api, timeoutMs = 30_000 } = options;
+  const auth = credentialsOf(options);
   const transport: Transport = { baseUrl: baseOf(options.baseUrl), fetch: fetchOf(options) };
 
   const position = new Position();
@@ -98,7 +101,7 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
 
   const client: SvcClient<Api> = {
     api,
-    auth,
+    auth: options.auth,
     query(operation: Query, args?: unknown, given?: QueryOptions) {
       return tried(given, 2, (signal) => call("query", operation, args, signal));
     },
@@ -160,4 +163,15 @@ export function createSvcClient<Api extends Operations>(options: SvcClientOption
     stream: (path, init) => pieces(() => client.fetch(path, init), init?.signal ?? undefined),
   };
   return client;
+}
+
+function credentialsOf(options: Pick<SvcClientOptions, "auth" | "apiKey">): AuthClient | undefined {
+  if (!("apiKey" in options)) return options.auth;
+  const { auth, apiKey } = options;
+  if (auth) throw new TypeError("createSvcClient takes auth or apiKey, not both.");
+  // A variable of the environment that is not set must not make every call an anonymous one.
+  if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new TypeError("apiKey is not the text of an API key. Is the variable that has it set?");
+  }
+  return fixedCredentials({ authorization: `Bearer ${apiKey}` });
 }

@@ -24,6 +24,8 @@ export interface SvcClientOptions<Api extends Operations = Operations> {
   baseUrl: string;
   /** The credentials of calls. (Default: none) */
   auth?: AuthClient | undefined;
+  /** In place of `auth`, for a program: an API key of a user or a service account. Not for pages, whose visitors can read it. (Default: none) */
+  apiKey?: string;
   /** In milliseconds, for each call with all its tries. (Default: 30000) */
   timeoutMs?: number | undefined;
   /** (Default: the global one) */
@@ -63,6 +65,7 @@ type Arguments<O extends Operation, Options> =
 
 export interface SvcClient<Api extends Operations = Operations> {
   readonly api: Api;
+  /** As given; undefined for a client with an API key. */
   readonly auth: AuthClient | undefined;
   /**
    * Calls a query. Retried automatically if there was no answer.

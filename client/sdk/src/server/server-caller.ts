@@ -3,7 +3,8 @@
  * the bridge, or anonymously.
  * Next hop: `../client.ts`, which knows the wire.
  */
-import { type AuthClient, fetchOf } from "../auth/create-auth-client.ts";
+import { fetchOf } from "../auth/create-auth-client.ts";
+import { fixedCredentials } from "../auth/fixed-credentials.ts";
 import { createSvcClient } from "../client.ts";
 import { SvcError } from "../error.ts";
 import type { SvcClient } from "../svc-client.ts";
@@ -49,7 +50,7 @@ export function createServerCaller(options: ServerCallerOptions): ServerCaller {
   const origin = bareOrigin(options.origin ?? baseUrl, "origin");
   const plainFetch = fetchOf(options);
   const callWith = (headers: Record<string, string>, fetch = plainFetch) => {
-    const { query, mutate } = createSvcClient({ ...options, api: {}, baseUrl, fetch, auth: fixed(headers) });
+    const { query, mutate } = createSvcClient({ ...options, api: {}, baseUrl, fetch, auth: fixedCredentials(headers) });
     return { query, mutate };
   };
 
@@ -71,17 +72,6 @@ export function createServerCaller(options: ServerCallerOptions): ServerCaller {
     // Without `cache`: with "no-store" frameworks would treat the page as made for one visitor.
     prefetchPublic: callWith({}, (input, { cache: _, ...init } = {}) => plainFetch(input, init)).query,
   };
-}
-
-/** Replaces a browser's auth client: the same headers for every call, without refreshes and notifications. */
-function fixed(headers: Record<string, string>): AuthClient {
-  const parts: Pick<AuthClient, "getState" | "subscribe" | "close" | "~svc"> = {
-    getState: () => ({ token: null, user: null, isAuthenticated: false }),
-    subscribe: () => () => {},
-    close: () => {},
-    "~svc": { credentials: async () => ({ headers }), refused: () => false },
-  };
-  return parts as AuthClient;
 }
 
 /** Only the service's cookies, without those of the frontend and of third parties. */
