@@ -5,6 +5,7 @@ import type { DatabaseUrls } from "../cluster/types.ts";
 import type { EffectiveConfig } from "../config/config.ts";
 import type { AuthMail } from "../contract/auth.ts";
 import { DefinitionError } from "../kit/definition-error.ts";
+import { loadAll } from "../kit/on-demand.ts";
 import { returnMemory } from "../kit/return-memory.ts";
 import { readChecksums } from "../migrate/ledger.ts";
 import { type MigrateOptions, migrate } from "../migrate/migrate.ts";
@@ -108,7 +109,8 @@ async function serve(options: Options): Promise<void> {
     const app = await during("Loading the application", () => loadApp(config));
     // On a private cluster no other process runs the jobs. An API process needs no queue library.
     const runsJobs = withWorker || !config.database;
-    if (runsJobs && config.production) await loadRunner(); // nothing is answered while it loads
+    if (config.production) loadAll(); // nothing is answered while this loads
+    if (runsJobs && config.production) await loadRunner();
     const target = { platform: platformRoot, application: config.cwd };
     const unless = starting && !isDeveloping ? await readChecksums(target) : undefined; // while the server starts
     const cluster = await (starting ?? open());

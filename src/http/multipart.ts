@@ -5,8 +5,11 @@
  * https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
 import { isUtf8 } from "node:buffer";
-import { Dicer } from "@fastify/busboy";
+import type { Dicer } from "@fastify/busboy";
+import { onDemand } from "../kit/on-demand.ts";
 import { SvcError } from "../kit/svc-error.ts";
+
+const library = onDemand<typeof import("@fastify/busboy")>("@fastify/busboy");
 
 export interface PartHead {
   name: string;
@@ -42,7 +45,7 @@ export class MultipartReader {
   constructor(contentType: string, maxParts: number) {
     this.#maxParts = maxParts;
     // Larger headers refuse the form, so headers that Dicer truncates are never used.
-    this.#dicer = new Dicer({ boundary: boundaryOf(contentType), maxHeaderSize: 4 * maxHeader } as never);
+    this.#dicer = new (library().Dicer)({ boundary: boundaryOf(contentType), maxHeaderSize: 4 * maxHeader } as never);
     this.#dicer.on("part", (part) => this.#begin(part as unknown as Part));
     this.#dicer.on("finish", () => {
       this.#isFinished = true;

@@ -178,7 +178,7 @@ function deserialize(
 ) {
   try {
     for (const [code, ...path] of meta) if (code === regexpCode) checkRegExp(valueAt(json, path));
-    return serializer.deserialize(json, meta as never, maps as never, file as never);
+    return serializer().deserialize(json, meta as never, maps as never, file as never);
   } catch (cause) {
     throw new SvcError("BAD_REQUEST", "The encoding of the arguments cannot be read.", { cause, hint: encodingHint });
   }

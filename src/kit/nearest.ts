@@ -6,7 +6,7 @@ export const byNearness = (name: string, known: readonly string[]): string[] =>
 
 /** Whether a name is probably another one, misspelled. */
 export const isNear = (name: string, other: string): boolean =>
-  Math.abs(name.length - other.length) <= 2 && distance(name, other) <= 2;
+  Math.abs(name.length - other.length) <= 2 && distance(name, other, 2) <= 2;
 
 /** A hint for an unknown name: the known one that it resembles, or else a few that exist. */
 export function didYouMean(name: string, known: readonly string[]): string {
@@ -21,8 +21,8 @@ export function didYouMean(name: string, known: readonly string[]): string {
 /** In UTF-16 units. The rest of a longer name is not compared: a caller may send megabytes where a name is expected. */
 const compared = 256;
 
-/** Levenshtein distance, ignoring letter case. */
-function distance(from: string, to: string): number {
+/** Levenshtein distance, ignoring letter case. @param most of a longer one is only said that it is longer (Default: no limit) */
+function distance(from: string, to: string, most = Infinity): number {
   const [a, b] = [from.slice(0, compared).toLowerCase(), to.slice(0, compared).toLowerCase()];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, char] of [...a].entries()) {
@@ -32,6 +32,7 @@ function distance(from: string, to: string): number {
       next.push(Math.min(swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
     row = next;
+    if (Math.min(...row) > most) break;
   }
   return row[b.length] ?? 0;
 }

@@ -64,7 +64,8 @@ export function readOptions<Of extends z.ZodType>(
   options: unknown,
   elsewhere: Elsewhere = {},
 ): { data: z.output<Of>; issues?: undefined } | { issues: Issue[] } {
-  const result = schema.safeParse(options, { error: explain(elsewhere) });
+  // Without code that zod compiles for the schema: most definitions are read once, at the start.
+  const result = schema.safeParse(options, { error: explain(elsewhere), jitless: true });
   if (result.success) return { data: result.data };
   return { issues: result.error.issues.map(({ path, message }) => ({ path: path as Issue["path"], message })) };
 }

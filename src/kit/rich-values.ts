@@ -3,7 +3,11 @@
  * and results on the wire, and for the stored values of runs. `client/sdk/src/wire.ts` is the same for clients. Source:
  * https://orpc.dev/docs/advanced/rpc-protocol
  */
-import { StandardRPCJsonSerializer } from "@orpc/client/standard";
+import type { StandardRPCJsonSerializer } from "@orpc/client/standard";
+import { onDemand } from "./on-demand.ts";
+
+const library = onDemand<typeof import("@orpc/client/standard")>("@orpc/client/standard");
+let made: StandardRPCJsonSerializer | undefined;
 
 /** What JSON would make `{}` of without a word. */
 class Unreadable extends Error {}
@@ -18,18 +22,26 @@ function unreadable(value: unknown): string | undefined {
   return undefined;
 }
 
-export const serializer = new StandardRPCJsonSerializer({
-  customJsonSerializers: [
-    {
-      type: 100, // never sent
-      condition: (value) => unreadable(value) !== undefined,
-      serialize: (value) => {
-        throw new Unreadable(unreadable(value));
+function makeSerializer(): StandardRPCJsonSerializer {
+  const { StandardRPCJsonSerializer } = library();
+  return new StandardRPCJsonSerializer({
+    customJsonSerializers: [
+      {
+        type: 100, // never sent
+        condition: (value) => unreadable(value) !== undefined,
+        serialize: (value) => {
+          throw new Unreadable(unreadable(value));
+        },
+        deserialize: (value) => value,
       },
-      deserialize: (value) => value,
-    },
-  ],
-});
+    ],
+  });
+}
+
+export function serializer(): StandardRPCJsonSerializer {
+  made ??= makeSerializer();
+  return made;
+}
 
 /**
  * @param what the subject of the error message
@@ -66,7 +78,7 @@ function placeOf(value: unknown): string {
 /** For a cyclic value, the serializer would only overflow the stack. */
 function serialize(what: string, value: unknown) {
   try {
-    return serializer.serialize(value);
+    return serializer().serialize(value);
   } catch (error) {
     if (error instanceof Unreadable) throw new TypeError(`${what}${placeOf(value)} ${error.message}`);
     if (!(error instanceof RangeError)) throw error;

@@ -4,7 +4,8 @@
  * Next hop: `transaction-events.ts` makes events of it. Format:
  * https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html
  */
-import { type Pgoutput, PgoutputPlugin } from "pg-logical-replication";
+import type { Pgoutput } from "pg-logical-replication";
+import { onDemand } from "../kit/on-demand.ts";
 import { TransactionIds } from "./transaction-ids.ts";
 
 /** What was decoded. `changed`, `said`, `traced` and `ended` come between `begun` and `committed`. */
@@ -45,7 +46,7 @@ export interface FrameSink {
 
 export function changeDecoder(listener: ChangeListener): FrameSink {
   // Its connection is that of the reader; here it only parses.
-  let plugin = newPlugin();
+  let plugin: ReturnType<typeof newPlugin> | undefined;
   let ids = new TransactionIds(0n);
   const tell = (message: Pgoutput.Message) => {
     switch (message.tag) {
@@ -73,10 +74,13 @@ export function changeDecoder(listener: ChangeListener): FrameSink {
     frame(bytes) {
       if (bytes[0] === frames.begin) listener.begun(ids.full(bytes.readUInt32BE(17)));
       else if (bytes[0] === frames.commit) listener.committed(Number(bytes.readBigInt64BE(18) / 1000n) + year2000);
-      else tell(plugin.parse(bytes));
+      else {
+        plugin ??= newPlugin();
+        tell(plugin.parse(bytes));
+      }
     },
     live(before, history) {
-      plugin = newPlugin();
+      plugin = undefined; // what it knows of tables belongs to the connection before
       ids = new TransactionIds(before);
       listener.live(before, history);
     },
@@ -84,7 +88,10 @@ export function changeDecoder(listener: ChangeListener): FrameSink {
   };
 }
 
-export const newPlugin = () => new PgoutputPlugin({ protoVersion: 1, publicationNames: ["svc"], messages: true });
+const library = onDemand<typeof import("pg-logical-replication")>("pg-logical-replication");
+
+export const newPlugin = () =>
+  new (library().PgoutputPlugin)({ protoVersion: 1, publicationNames: ["svc"], messages: true });
 
 /** The first byte of a frame. */
 export const frames = { begin: 0x42, commit: 0x43, relation: 0x52 };

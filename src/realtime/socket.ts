@@ -4,16 +4,19 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { WebSocketServer } from "ws";
+import type { WebSocketServer } from "ws";
 import type { CheckHost } from "../http/allowed-hosts.ts";
 import { toSvcError } from "../http/errors.ts";
 import { requireOneHost } from "../http/exchange.ts";
 import type { OriginPolicy } from "../http/origin-policy.ts";
 import { STATUS_CODES } from "../kit/node-http.ts";
+import { onDemand } from "../kit/on-demand.ts";
 import type { Authenticate, Ended, Session } from "../kit/session.ts";
 import { SvcError } from "../kit/svc-error.ts";
 import { Connection, type ConnectionOptions, connectionLimits } from "./connection.ts";
 import type { SocketAddresses } from "./socket-addresses.ts";
+
+const library = onDemand<typeof import("ws")>("ws");
 
 export interface SocketOptions extends Omit<ConnectionOptions, "dropped"> {
   origins: OriginPolicy;
@@ -48,7 +51,7 @@ const paths = new Set(["/ws", "/api/realtime"]);
 
 export class SocketEndpoint {
   readonly #options: SocketOptions & ConnectionOptions;
-  readonly #server = new WebSocketServer(serverOptions);
+  #server: WebSocketServer | undefined;
   readonly #connections = new Set<Connection>();
   /** Sessions that ended during admissions: an admission may have read its session before the end. */
   readonly #admitting = new Set<Ended[]>();
@@ -80,7 +83,7 @@ export class SocketEndpoint {
       .finally(() => this.#admitting.delete(missed))
       .then(
         (session) =>
-          this.#server.handleUpgrade(request, socket, head, (websocket) => {
+          this.#accepting().handleUpgrade(request, socket, head, (websocket) => {
             const network = this.#options.addresses.networkOf(request);
             const connection = new Connection(websocket, socket, session, { ...this.#options, address, network });
             this.#connections.add(connection);
@@ -107,7 +110,12 @@ export class SocketEndpoint {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     for (const connection of this.#connections) connection.close(1012, "the service is restarting");
-    this.#server.close();
+    this.#accepting().close(); // it then refuses those that are being admitted
+  }
+
+  #accepting(): WebSocketServer {
+    this.#server ??= new (library().WebSocketServer)(serverOptions);
+    return this.#server;
   }
 
   /** Checked before the upgrade, so that a refused page learns nothing else. */

@@ -45,5 +45,5 @@ export function encodeValue(what: string, value: unknown): string {
 /** @param stored null, for an absent value, is decoded as null */
 export function decodeValue(stored: Stored | null): unknown {
   if (stored === null) return null;
-  return serializer.deserialize(stored.json, (stored.meta ?? []) as never);
+  return serializer().deserialize(stored.json, (stored.meta ?? []) as never);
 }

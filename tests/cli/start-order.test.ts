@@ -50,7 +50,8 @@ test("a service that is stopped while it loads the queue library ends in order",
 });
 
 test("neither the server nor the worker loads Node's HTTP client, and the server loads nothing that is used later", () => {
-  const later = /\/(express|better-auth|prom-client|graphile-worker|rag\/judge)[/.]/;
+  const later =
+    /\/(express|better-auth|prom-client|graphile-worker|@orpc|ws|pg-logical-replication|@fastify\/busboy|rag\/judge)[/.]/;
   const code = `
     import { registerHooks } from "node:module";
     const early = [];
