@@ -28,14 +28,14 @@ afterEach(() => {
   calls = 0;
 });
 
-/** Begins a call whose answer closes the connection. @param length null: its body is chunked */
-async function begin(length: number | null): Promise<Socket> {
+/** Begins a call. @param length null: its body is chunked @param closes whether the client asks to close the connection */
+async function begin(length: number | null, closes = true): Promise<Socket> {
   const socket = connect(Number(new URL(svc.url).port), "127.0.0.1").setNoDelay();
   sockets.push(socket);
   await once(socket, "connect");
   const framed = length === null ? "transfer-encoding: chunked" : `content-length: ${length}`;
   const lines = ["POST /api/mutation HTTP/1.1", "host: localhost", "content-type: application/json"];
-  socket.write(`${[...lines, framed, "connection: close"].join("\r\n")}\r\n\r\n`);
+  socket.write(`${[...lines, framed, `connection: ${closes ? "close" : "keep-alive"}`].join("\r\n")}\r\n\r\n`);
   return socket;
 }
 
@@ -68,7 +68,7 @@ test("a body with a byte order mark is read without it", async () => {
 });
 
 test("a body of a known length that stalls is answered with 408, and its connection closed", async () => {
-  const socket = await begin(1000);
+  const socket = await begin(1000, false);
   socket.write('{"name":"small.echo"');
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 408 .*REQUEST_TIMEOUT/s);
   expect(calls).toBe(0);

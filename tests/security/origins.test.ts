@@ -127,6 +127,31 @@ describe("no other origin", () => {
   });
 });
 
+test("localhost is this machine under two names, and no public address is", () => {
+  const of = (configured: string | null) =>
+    createOriginPolicy({ frontendOrigins: [], customDomains: [], configured, listening: "http://localhost:4000" });
+  expect(of(null).all).toEqual(["http://localhost:4000", "http://127.0.0.1:4000"]);
+  expect(of("http://localhost:4000").all).toEqual(["http://localhost:4000"]);
+  expect(of(own).all).toEqual([own]);
+});
+
+test("a GET is answered as one, also with a header of preflights", async () => {
+  const headers = [
+    ["Origin", own],
+    ["Access-Control-Request-Method", "POST"],
+  ] as const;
+  const answer = await rawRequest(svc.url, { method: "GET", path: "/api/auth/jwks", headers });
+  expect([answer.status, answer.body]).toEqual([200, expect.stringContaining("keys")]);
+});
+
+test("preflights are named so in the log", async () => {
+  const ids = [];
+  for (const origin of [own, "https://evil.test"]) ids.push((await preflight(origin)).headers.get("x-request-id")?.[0]);
+  for (const id of ids) {
+    await expect.poll(() => svc.logged.find((line) => line.includes(`${id}`))).toContain('"operation":"preflight"');
+  }
+});
+
 describe("an answer to two Origin headers", () => {
   test.for([
     [own, "https://evil.test"],

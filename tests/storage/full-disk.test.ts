@@ -93,7 +93,9 @@ test.skipIf(!isMounted)(
     };
     remount("ro");
     try {
-      expect(await write()).toMatchObject([failed, failed, failed]);
+      const answers = await write();
+      expect(answers).toMatchObject([failed, failed, failed]);
+      expect(answers.map(({ headers }) => headers.get("retry-after"))).toEqual(["60", "60", "60"]);
       const causes = svc.logged.filter((line) => line.includes("EROFS"));
       expect(causes.length).toBe(3);
       expect(causes.filter((line) => !line.includes(dir))).toEqual([]);
