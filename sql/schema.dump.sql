@@ -7720,6 +7720,7 @@ CREATE OR REPLACE FUNCTION svc_private.cancel_any_job(job_id bigint)
 AS $function$
 declare
   run text;
+  gone record;
 begin
   select substr(j.key, 10) into run from graphile_worker._private_jobs j
    where j.id = cancel_any_job.job_id and j.key like 'workflow:%'
@@ -7728,13 +7729,18 @@ begin
     perform svc_private.cancel_any_workflow(run::uuid);
   end if;
   delete from graphile_worker._private_jobs j
-   where j.id = cancel_any_job.job_id
-     and case when j.locked_at is null then true else pg_try_advisory_xact_lock(726502186, hashtext(j.locked_by)) end;
-  return found or run is not null;
+   using graphile_worker._private_tasks t
+   where j.id = cancel_any_job.job_id and t.id = j.task_id
+     and case when j.locked_at is null then true else pg_try_advisory_xact_lock(726502186, hashtext(j.locked_by)) end
+  returning t.identifier, j.payload ->> 'id' as id into gone;
+  if gone.identifier = 'transcribe' then
+    perform svc_private.end_transcription(gone.id::uuid, 'failed', null, 'It was cancelled.', null);
+  end if;
+  return gone.identifier is not null or run is not null;
 end
 $function$
 execute: svc_system
-comment: Removes a job that is not running, and cancels the run that it belongs to; false if there is none. Definer: svc_system has no rights on the queue's tables.
+comment: Removes a job that is not running, and ends the run or transcription that it belongs to; false if there is none. Definer: svc_system has no rights on the queue's tables.
 
 -- function svc_private.cancel_any_workflow(uuid): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.cancel_any_workflow(run_id uuid)
@@ -14266,13 +14272,15 @@ begin
      set status = 'cancelled', wait_marker = null, wake_at = null, error_detail = 'The database is a copy.',
          finished_at = now(), updated_at = now()
    where status in ('pending', 'running');
+  perform svc_private.end_transcription(t.id, 'failed', null, 'The database is a copy.', null)
+     from svc.ai_transcriptions t where t.status = 'pending';
   update svc.webhook_deliveries
      set state = 'dead', ended_at = now(), last_error = 'The database is a copy.'
    where state = 'pending';
   delete from graphile_worker._private_jobs;
 end
 $function$
-comment: Ends what waits to be run or sent in a restored copy: sessions, jobs, runs, deliveries; pauses crons, switches endpoints off.
+comment: Ends what waits to be run or sent in a restored copy: sessions, jobs, runs, transcriptions, deliveries; pauses crons, switches endpoints off.
 
 -- function svc_private.slow_statements(integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.slow_statements(most integer)

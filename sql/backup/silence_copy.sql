@@ -27,6 +27,8 @@ begin
      set status = 'cancelled', wait_marker = null, wake_at = null, error_detail = 'The database is a copy.',
          finished_at = now(), updated_at = now()
    where status in ('pending', 'running');
+  perform svc_private.end_transcription(t.id, 'failed', null, 'The database is a copy.', null)
+     from svc.ai_transcriptions t where t.status = 'pending';
   update svc.webhook_deliveries
      set state = 'dead', ended_at = now(), last_error = 'The database is a copy.'
    where state = 'pending';
@@ -37,4 +39,5 @@ $$;
 revoke execute on function svc_private.silence_copy() from svc_system;
 
 comment on function svc_private.silence_copy() is
-  'Ends what waits to be run or sent in a restored copy: sessions, jobs, runs, deliveries; pauses crons, switches endpoints off.';
+  'Ends what waits to be run or sent in a restored copy: sessions, jobs, runs, transcriptions, deliveries; pauses crons, switches '
+  'endpoints off.';

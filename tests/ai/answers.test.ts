@@ -145,6 +145,17 @@ test("speech whose audio could not be stored is not charged", async () => {
   }
 });
 
+test("a transcription whose job an operator cancels has failed, and its page does not wait for ever", async () => {
+  const storageId = await stored(svc, ann, new File(["sound"], "a.wav", { type: "audio/wav" }));
+  const { id } = (await svc.mutate(ann, "ai.transcribe", { storageId })).body.json;
+  const cancel = `select svc_private.act_cancel_job(id) from graphile_worker._private_jobs where payload ->> 'id' = $1`;
+  await db.sql(cancel, [id]);
+  expect((await svc.query(ann, "ai.transcription", { id })).body.json).toMatchObject({
+    status: "failed",
+    error: "It was cancelled.",
+  });
+});
+
 test("a transcription is not completed with a reservation that its worker has released after losing the database", async () => {
   const storageId = await stored(svc, ann, new File(["sound"], "a.wav", { type: "audio/wav" }));
   const { id } = (await svc.mutate(ann, "ai.transcribe", { storageId })).body.json;

@@ -31,6 +31,13 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db restore",
     await db.sql(
       "select svc_private.start_system_workflow('pay', 1, '{}', null, '1 day', 1) from generate_series(1, 2)",
     );
+    await db.sql(
+      `insert into svc.storage_objects (id, user_id, name, size, type, sha256)
+         values ('00000000-0000-4000-8000-000000000001', 'ann', 'talk.wav', 1, 'audio/wav', repeat('a', 64))`,
+    );
+    await db.sql(
+      "insert into svc.ai_transcriptions (user_id, storage_id, model) select 'ann', id, 'whisper' from svc.storage_objects",
+    );
     await db.sql("select svc_private.register_cron('nightly', '0 0 * * *', now())");
     await take(db, new DiskDriver(bytesFolder()), folder);
 
@@ -47,6 +54,9 @@ describe.skipIf(!(await hasPrograms(inject("serverVersion"))))("svc db restore",
     ]);
     expect(await left("svc.webhook_deliveries", "state, last_error")).toEqual([
       { state: "dead", last_error: "The database is a copy." },
+    ]);
+    expect(await left("svc.ai_transcriptions", "status, error, finished_at is null as open")).toEqual([
+      { status: "failed", error: "The database is a copy.", open: false },
     ]);
     expect(await left("svc_private.crons", "name, paused_at is null as runs")).toEqual([
       { name: "nightly", runs: false },
