@@ -44,54 +44,72 @@ export async function readRecords(
   quoted: boolean,
   each: (record: FileRecord) => boolean,
 ): Promise<void> {
+  const quotes = new Quotes();
+  /** What earlier chunks have of the next record. */
   let begun: Uint8Array[] = [];
   let size = 0;
-  let breaks = 0;
-  let isInside = false;
-  let quoteLine = 0;
-  let previous: number | undefined;
-  const openQuote = () => (isInside ? quoteLine : null);
+  let line = place.line;
   const take = (length: number, text: string | null): boolean => {
-    if (size + length > maxRecord) throw tooLarge(place.line, openQuote());
-    const record = { text, line: place.line, openQuote: openQuote() };
+    if (size + length > maxRecord) throw tooLarge(place.line, quotes.openLine);
+    const record = { text, line: place.line, openQuote: quotes.openLine };
     place.offset += size + length;
-    place.line += breaks + 1;
+    place.line = line;
     begun = [];
     size = 0;
-    breaks = 0;
     return each(record);
   };
   for await (const piece of bytes) {
     const chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
     const isText = isUtf8(chunk.subarray(chunk.indexOf(newline) + 1, chunk.lastIndexOf(newline) + 1));
-    let start = 0;
-    for (let at = 0; at < chunk.length; at++) {
-      const byte = chunk[at];
-      if (quoted && byte === quote) {
-        isInside = !isInside;
-        // Two quotes beside each other stand for one in the cell, which opened earlier.
-        if (isInside && previous !== quote) quoteLine = place.line + breaks;
-      }
-      const isReturned = previous === carriageReturn;
-      previous = byte;
-      if (byte !== newline) continue;
-      if (isInside) {
-        breaks++;
-        continue;
-      }
+    let start = 0; // of the record
+    for (let lineStart = 0, end = 0; lineStart < chunk.length; lineStart = end) {
+      const lineBreak = chunk.indexOf(newline, lineStart);
+      end = lineBreak < 0 ? chunk.length : lineBreak + 1;
+      if (quoted) quotes.read(chunk, lineStart, end, line);
+      if (lineBreak < 0) break;
+      line++;
+      if (quotes.openLine !== null) continue; // the line break belongs to a cell
       const isWhole = isText && size === 0 && start > 0;
       const text = isWhole
-        ? withoutMark(chunk.toString("utf8", start, isReturned ? at - 1 : at))
-        : decode(Buffer.concat([...begun, chunk.subarray(start, at + 1)]));
-      if (!take(at + 1 - start, text)) return;
-      start = at + 1;
+        ? lineText(chunk, start, end)
+        : decode(Buffer.concat([...begun, chunk.subarray(start, end)]));
+      if (!take(end - start, text)) return;
+      start = end;
     }
     if (start === chunk.length) continue;
     begun.push(Uint8Array.from(chunk.subarray(start)));
     size += chunk.length - start;
-    if (size > maxRecord) throw tooLarge(place.line, openQuote());
+    if (size > maxRecord) throw tooLarge(place.line, quotes.openLine);
   }
+  line++;
   if (size > 0) take(0, decode(Buffer.concat(begun)));
+}
+
+/** Follows the quotes of a CSV file. */
+class Quotes {
+  /** The line of the quote that is open now; null: none is. */
+  openLine: number | null = null;
+  #opened = 0;
+  #isAfterQuote = false;
+
+  /** Reads on, inside of one line. */
+  read(bytes: Uint8Array, from: number, to: number, line: number): void {
+    for (let at = from; at < to; at++) {
+      const isQuote = bytes[at] === quote;
+      if (isQuote) this.#turn(line);
+      this.#isAfterQuote = isQuote;
+    }
+  }
+
+  #turn(line: number): void {
+    if (this.openLine !== null) {
+      this.openLine = null;
+      return;
+    }
+    // Two quotes beside each other stand for one in the cell, which opened earlier.
+    if (!this.#isAfterQuote) this.#opened = line;
+    this.openLine = this.#opened;
+  }
 }
 
 function tooLarge(line: number, openQuote: number | null): SvcError {
@@ -111,5 +129,8 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** As the decoder does. */
-const withoutMark = (text: string) => (text.startsWith("\uFEFF") ? text.slice(1) : text);
+/** The record from `start` to behind its line break, of which the bytes are known to be UTF-8. */
+function lineText(chunk: Buffer, start: number, end: number): string {
+  const text = chunk.toString("utf8", start, chunk[end - 2] === carriageReturn ? end - 2 : end - 1);
+  return text.startsWith("\uFEFF") ? text.slice(1) : text; // as the decoder does
+}
