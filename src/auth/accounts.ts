@@ -8,8 +8,9 @@ import { SvcError } from "../kit/svc-error.ts";
 import { isTransient, sqlState } from "../postgres/errors.ts";
 import type { Library } from "./library-types.ts";
 import type { Attempts } from "./passwords/attempts.ts";
-import { type Passwords, refused } from "./passwords/passwords.ts";
+import type { Passwords } from "./passwords/passwords.ts";
 import { checked, passwordRules } from "./passwords/rules.ts";
+import { refused } from "./refusals.ts";
 import { presentSession } from "./sessions/present-session.ts";
 import type { VerifiedTokens } from "./sessions/verified-tokens.ts";
 

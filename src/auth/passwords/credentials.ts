@@ -9,9 +9,10 @@ import { SvcError } from "../../kit/svc-error.ts";
 import { splitSession, withoutAccounts } from "../library-cookies.ts";
 import type { Library } from "../library-types.ts";
 import type { MailLinks } from "../mail/mail-links.ts";
+import { refusalOf } from "../refusals.ts";
 import type { Opened, SessionStore } from "../sessions/session-store.ts";
 import type { Attempts } from "./attempts.ts";
-import { type Passwords, refusalOf } from "./passwords.ts";
+import type { Passwords } from "./passwords.ts";
 import { checked, email, nameRule, passwordRules } from "./rules.ts";
 import { complete } from "./second-factor.ts";
 

@@ -3,11 +3,9 @@
  * Next hop: better-auth's internal adapter, through `src/auth/library.ts`.
  */
 import { getCurrentAdapter } from "@better-auth/core/context";
-import { isAPIError } from "better-auth/api";
-import type { ErrorCode } from "../../kit/error-codes.ts";
 import { SvcError } from "../../kit/svc-error.ts";
-import { refusalIn } from "../../postgres/errors.ts";
 import type { Library } from "../library-types.ts";
+import { refusalOf, refused } from "../refusals.ts";
 import { presentSession } from "../sessions/present-session.ts";
 import type { VerifiedTokens } from "../sessions/verified-tokens.ts";
 import type { Attempts } from "./attempts.ts";
@@ -192,25 +190,3 @@ export async function endSessions(
 }
 
 class Overtaken extends Error {}
-
-export const statusErrors: Record<number, ErrorCode> = {
-  400: "BAD_REQUEST",
-  401: "UNAUTHORIZED",
-  403: "FORBIDDEN",
-  404: "NOT_FOUND",
-  409: "CONFLICT",
-  422: "BAD_REQUEST",
-  429: "RATE_LIMITED",
-};
-
-/** A refusal by a trigger or hook of the application, or by a plugin, whose text is written for the caller; other errors unchanged. */
-export function refusalOf(error: unknown): unknown {
-  const told = refusalIn(error);
-  if (told instanceof SvcError) return told;
-  if (isAPIError(error) && error.cause instanceof SvcError) return error.cause; // of library-pool.ts
-  const code = isAPIError(error) && statusErrors[error.statusCode];
-  return code ? new SvcError(code, error.message || undefined, { cause: error }) : error;
-}
-
-/** The library returns nothing when a hook of the application prevents a write. */
-export const refused = () => new SvcError("FORBIDDEN", "The application does not allow this.");

@@ -7,7 +7,7 @@ import { exchangeOf, sendJson } from "../../http/exchange.ts";
 import { SvcError } from "../../kit/svc-error.ts";
 import { currentCaller } from "../caller.ts";
 import { splitSession } from "../library-cookies.ts";
-import { statusErrors } from "../passwords/passwords.ts";
+import { statusErrors } from "../refusals.ts";
 import { type AuthParts, publicUser, setSession, tokensOf } from "../routes/endpoint.ts";
 import { withoutReferrer } from "../routes/redirect.ts";
 import type { Opened } from "../sessions/session-store.ts";
