@@ -241,35 +241,53 @@ export class Connection {
   }
 
   #receive(frame: Frame): void {
-    const { type, query = "", xid = "0" } = frame;
+    const { query = "", xid = "0" } = frame;
     const listener = this.#listeners.get(query);
-    if (type === "status") {
-      this.#attempt = 0;
-      this.#become(frame.flow ?? "degraded");
-      const known = this.#history;
-      this.#history = frame.history ?? known;
-      // After a failover or a restore, ids that an answer saw may be of other transactions.
-      if (known && known !== this.#history) this.#resync();
-    } else if (type === "subscribed" || type === "query:subscribed") {
-      if (listener) this.#followed.set(query, frame.follows ?? "");
-      // Until changes arrive the query is asked again now and then, and once more when they do.
-      if (this.#status === "live") frame.renewed ? listener?.renewed?.() : listener?.subscribed(frame.before);
-    } else if (type === "invalidate") {
-      for (const key of frame.queries ?? []) this.#listeners.get(key)?.changed(xid);
-    } else if (type === "query:invalidate") {
-      for (const [key, name] of this.#granted) {
-        if (name === frame.subscriptionKey) this.#listeners.get(key)?.changed(xid);
-      }
-    } else if (type === "revoked" || frame.code === "GRANT_REQUIRED") {
-      if (listener) void this.#askForGrant(query);
-    } else if (type === "query:updated") {
-      listener?.updated(frame, xid);
-    } else if (type === "resync") {
-      this.#resync(frame.before);
-    } else if (type === "error" && frame.query !== undefined) {
-      const { code = "INTERNAL", error = code } = frame;
-      listener?.refused(new SvcError(code, error, frame));
+    switch (frame.type) {
+      case "status":
+        this.#hearStatus(frame);
+        break;
+      case "subscribed":
+      case "query:subscribed":
+        if (listener) this.#followed.set(query, frame.follows ?? "");
+        // Until changes arrive the query is asked again now and then, and once more when they do.
+        if (this.#status === "live") frame.renewed ? listener?.renewed?.() : listener?.subscribed(frame.before);
+        break;
+      case "invalidate":
+        for (const key of frame.queries ?? []) this.#listeners.get(key)?.changed(xid);
+        break;
+      case "query:invalidate":
+        for (const [key, name] of this.#granted) {
+          if (name === frame.subscriptionKey) this.#listeners.get(key)?.changed(xid);
+        }
+        break;
+      case "query:updated":
+        listener?.updated(frame, xid);
+        break;
+      case "resync":
+        this.#resync(frame.before);
+        break;
+      case "revoked":
+        if (listener) void this.#askForGrant(query);
+        break;
+      case "error":
+        if (listener) this.#hearRefusal(query, listener, frame);
     }
+  }
+
+  #hearStatus({ flow = "degraded", history }: Frame): void {
+    this.#attempt = 0;
+    this.#become(flow);
+    const known = this.#history;
+    this.#history = history ?? known;
+    // After a failover or a restore, ids that an answer saw may be of other transactions.
+    if (known && known !== this.#history) this.#resync();
+  }
+
+  #hearRefusal(query: string, listener: KeyListener, frame: Frame): void {
+    const { code = "INTERNAL", error = code } = frame;
+    if (code === "GRANT_REQUIRED") void this.#askForGrant(query);
+    else listener.refused(new SvcError(code, error, frame));
   }
 
   /** @param before see `KeyListener`; without it each query is asked again */
