@@ -93,6 +93,8 @@ const texts = new Map<string, string>();
 /** Retries after a deadlock, a serialization failure or a migration. Each statement is its own transaction, so nothing runs twice. */
 export const maxRetries = 2;
 
+type Watched = (snapshot: string | null, tables: string[]) => void;
+
 /**
  * Calls a generated function with the given identity.
  *
@@ -108,43 +110,58 @@ export async function callStatement(
   statement: CrudStatement,
   values: (string | number | null)[],
   reads: boolean,
-  watched?: (snapshot: string | null, tables: string[]) => void,
+  watched?: Watched,
 ): Promise<string | null> {
+  const query = queryOf(identity, statement, values, reads, watched !== undefined);
+  const names = reads && !watched ? [query.name] : [];
+  const send = (client: pg.ClientBase) =>
+    watched ? sendWatched(client, query, watched) : sendStatement(client, query);
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await runPacket(pool, identity, names, send, isBreaking);
+    } catch (error) {
+      if (error instanceof SvcError) throw error;
+      if (attempt === maxRetries || !mayRepeat(error, reads)) throw failureOf(error, identity, reads);
+    }
+  }
+}
+
+/** The statement of a call, with its parameters in the order of `callText`. */
+function queryOf(
+  identity: Identity,
+  statement: CrudStatement,
+  values: (string | number | null)[],
+  reads: boolean,
+  withSnapshot: boolean,
+) {
   const span = reads ? undefined : activeSpan();
   const trace = span?.sampled ? [span.traceparent] : [];
   // Functions of one name differ in the number of their arguments.
   const overload = values.length === 1 ? statement.function : `${statement.function}/${values.length}`;
-  const name = preparedName(`${overload}${watched ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`);
+  const name = preparedName(`${overload}${withSnapshot ? "+snapshot" : ""}${trace.length > 0 ? "+trace" : ""}`);
   let text = texts.get(name);
   if (!text) {
-    text = callText(statement.function, values.length, watched !== undefined, !reads, trace.length > 0);
+    text = callText(statement.function, values.length, withSnapshot, !reads, trace.length > 0);
     texts.set(name, text);
   }
   const noted = reads ? [] : [identity.request ?? ""];
-  const query = { name, text, values: [identity.setting, identity.role, ...values, ...noted, ...trace] };
-
-  const names = reads && !watched ? [name] : [];
-  for (let attempt = 0; ; attempt++) {
-    try {
-      const send = async (client: pg.ClientBase) => {
-        if (!watched) return sendStatement(client, query);
-        const { rows } = await client.query<{ result: string | null; snapshot: string; tables: string[] }>(query);
-        watched(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
-        return rows[0]?.result ?? null;
-      };
-      return await runPacket(pool, identity, names, send, isBreaking);
-    } catch (error) {
-      if (error instanceof SvcError) throw error;
-      // PostgreSQL has rolled back, role and identity included. Only a broken connection is closed.
-      const hasNotRun = isTransient(error) || isOutdated(error) || isStatementGone(error);
-      const again = hasNotRun || (isBrokenOff(error) && reads);
-      if (again && attempt < maxRetries) continue;
-      throw !reads && mayHaveRun(error)
-        ? outcomeUnknown(error)
-        : explained(databaseError(error, identity, reads ? "read" : "write"), reads);
-    }
-  }
+  return { name, text, values: [identity.setting, identity.role, ...values, ...noted, ...trace] };
 }
+
+async function sendWatched(client: pg.ClientBase, query: pg.QueryConfig, watched: Watched): Promise<string | null> {
+  const { rows } = await client.query<{ result: string | null; snapshot: string; tables: string[] }>(query);
+  watched(rows[0]?.snapshot ?? null, rows[0]?.tables ?? []);
+  return rows[0]?.result ?? null;
+}
+
+/** PostgreSQL has rolled back, role and identity included. Only a broken connection is closed. */
+const mayRepeat = (error: unknown, reads: boolean): boolean =>
+  isTransient(error) || isOutdated(error) || isStatementGone(error) || (reads && isBrokenOff(error));
+
+const failureOf = (error: unknown, identity: Identity, reads: boolean): SvcError =>
+  !reads && mayHaveRun(error)
+    ? outcomeUnknown(error)
+    : explained(databaseError(error, identity, reads ? "read" : "write"), reads);
 
 /** A timeout of a list: the caller can request less. */
 export function explained(error: SvcError, reads: boolean): SvcError {
