@@ -106,7 +106,8 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
       "tus-max-size": String(storage.limits.uploadBytes),
     });
 
-  const verbs: Record<string, Verb | undefined> = { HEAD: show, PATCH: append, DELETE: remove };
+  const ofCollection: Record<string, Verb | undefined> = { POST: create };
+  const ofUpload: Record<string, Verb | undefined> = { HEAD: show, PATCH: append, DELETE: remove };
 
   return async (request, response) => {
     const [given = "", query = ""] = (request.url ?? "").split("?", 2);
@@ -119,25 +120,25 @@ export function uploadEndpoint(storage: Storage, authenticate: Authenticate): En
     }
     exchange.headers["tus-resumable"] = version;
     if (method === "OPTIONS") return describe(response);
-    const verb = id ? verbs[method] : method === "POST" ? create : undefined;
     if (id && !isUuid(id)) throw uploadNotFound();
-    if (!verb) return answerMethods(response, method, id ? Object.keys(verbs) : ["POST"]);
-    if (request.headers["tus-resumable"] !== version) {
-      exchange.headers["tus-version"] = version;
-      throw new SvcError("PRECONDITION_FAILED", "Uploads use tus 1.0.0.", { hint: "Send Tus-Resumable: 1.0.0." });
-    }
+    const verbs = id ? ofUpload : ofCollection;
+    const verb = verbs[method];
+    if (!verb) return answerMethods(response, method, Object.keys(verbs));
+    requireVersion(request, exchange.headers);
     exchange.headers["tus-extension"] = extensions;
     const session = await authenticate(request.headers, method === "HEAD" ? "read" : "write");
     if (!session) throw new SvcError("UNAUTHORIZED");
     if (session.key) requireOneOf(session.key, ["files:write"]);
-    await verb({
-      request,
-      response,
-      owner: session.user.id,
-      identity: identityOf({ session, requestId: "" }),
-      id,
-    }).catch(keepReceived);
+    const identity = identityOf({ session, requestId: "" });
+    await verb({ request, response, owner: session.user.id, identity, id }).catch(keepReceived);
   };
+}
+
+/** @param answered headers of the answer: a refusal says which version is understood */
+function requireVersion({ headers }: IncomingMessage, answered: Record<string, string>): void {
+  if (headers["tus-resumable"] === version) return;
+  answered["tus-version"] = version;
+  throw new SvcError("PRECONDITION_FAILED", "Uploads use tus 1.0.0.", { hint: "Send Tus-Resumable: 1.0.0." });
 }
 
 /**
