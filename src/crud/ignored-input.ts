@@ -138,29 +138,34 @@ function sayCondition(crud: CrudDefinition, operation: string, name: string, con
 }
 
 function wrongIn(column: ColumnDescription, condition: unknown): string | undefined {
-  const { kind, isArray } = column;
-  const isWhole = isArray || kind === "json";
-  if (Array.isArray(condition) && !isWhole) return 'write { op: "in", value: […] } for a list of values.';
-  const isOperator = isPlain(condition) && operators.includes(condition.op);
-  if (isPlain(condition) && !isOperator) {
-    return kind === "json" && !isArray
-      ? undefined
-      : `write a value, or { op, value } with an op of ${filterOperators.join(", ")}.`;
-  }
-  const op = isOperator ? String(condition.op) : "eq";
-  const value = isOperator ? condition.value : condition;
+  if (Array.isArray(condition) && !isWhole(column)) return 'write { op: "in", value: […] } for a list of values.';
+  if (!isPlain(condition)) return wrongOperand(column, "eq", condition);
+  if (operators.includes(condition.op)) return wrongOperand(column, String(condition.op), condition.value);
+  if (column.kind === "json" && !column.isArray) return undefined;
+  return `write a value, or { op, value } with an op of ${filterOperators.join(", ")}.`;
+}
+
+function wrongOperand(column: ColumnDescription, op: string, value: unknown): string | undefined {
   if (value === undefined) return "its value is missing.";
-  const isExact = op === "eq" || op === "ne";
-  if (value === null && isExact) return undefined;
-  const isList = op === "in" || op === "nin";
-  const hasOperator =
-    isExact || (!isWhole && (isList || (op.endsWith("like") ? kind === "text" : orderedKinds.has(kind))));
-  if (!hasOperator) return `its column has no operator ${op}.`;
-  if (isList && !Array.isArray(value)) return `the operator ${op} takes a list of values.`;
-  if (isArray) return wrongInArray(column, value);
-  const given: unknown[] = isList ? (value as unknown[]).filter((one) => one !== null) : [value];
+  if (value === null && isExact(op)) return undefined;
+  if (!hasOperator(column, op)) return `its column has no operator ${op}.`;
+  if (isOfList(op) && !Array.isArray(value)) return `the operator ${op} takes a list of values.`;
+  if (column.isArray) return wrongInArray(column, value);
   if (op.endsWith("like") && endsInEscape(String(value))) return "its pattern ends in a single \\.";
+  const given: unknown[] = isOfList(op) ? (value as unknown[]).filter((one) => one !== null) : [value];
   return given.every((one) => hasForm(column, one)) ? undefined : `its value must be ${expectedOf(column)}.`;
+}
+
+/** Whether values of the column are compared as a whole. */
+const isWhole = ({ kind, isArray }: ColumnDescription) => isArray || kind === "json";
+const isExact = (op: string) => op === "eq" || op === "ne";
+const isOfList = (op: string) => op === "in" || op === "nin";
+
+function hasOperator(column: ColumnDescription, op: string): boolean {
+  if (isExact(op)) return true;
+  if (isWhole(column)) return false;
+  if (isOfList(op)) return true;
+  return op.endsWith("like") ? column.kind === "text" : orderedKinds.has(column.kind);
 }
 
 function wrongInArray(column: ColumnDescription, value: unknown): string | undefined {
