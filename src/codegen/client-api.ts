@@ -50,15 +50,11 @@ export function clientApi(
   const resources = new Resources(crud, typeOf);
   for (const { name, kind } of procedures.values()) {
     if (kind === "internal") continue;
-    const [read, measured] = [resources.readBy(name), resources.measuredBy(name)];
-    const resource = read ?? measured;
-    const type = read ? "ResourceQueryOf" : measured ? "AggregateQueryOf" : kind === "query" ? "QueryOf" : "MutationOf";
+    const [type, resource] = operationType(resources, name, kind);
     imported.add(kind).add(`type ${type}`);
-    // The legacy crud bag is not in the backend's type, so its operations are callable but untyped.
-    const types = [typeOf(name) ?? builtIn(name) ?? "Untyped", ...(resource ? [resource] : [])];
-    const columns = resources.columnsOf(name);
-    const args = [JSON.stringify(name), ...(columns ? [columns] : [])];
-    place(root, name, [`${kind}(${args.join(", ")})`, `${type}<${types.join(", ")}>`]);
+    const args = listOf(JSON.stringify(name), resources.columnsOf(name));
+    const types = listOf(typeOf(name) ?? builtIn(name) ?? "Untyped", resource);
+    place(root, name, [`${kind}(${args})`, `${type}<${types}>`]);
   }
   for (const name of channels.keys()) {
     imported.add("channel").add("type ChannelOf");
@@ -67,36 +63,51 @@ export function clientApi(
       `ChannelOf<Channels[${JSON.stringify(paths.get(name)?.[0])}]>`,
     ]);
   }
+  const constants = resources.constants();
   const interfacesOfResources = resources.interfaces();
+  const ofResources = [...constants, ...interfacesOfResources].join("\n");
   for (const type of ["Conversions", "FiltersOf", "Many", "One", "RowIn"])
-    if ([...resources.constants(), ...interfacesOfResources].some((line) => new RegExp(`\\b${type}\\b`).test(line)))
-      imported.add(`type ${type}`);
-  const operations = print(root, "");
+    if (new RegExp(`\\b${type}\\b`).test(ofResources)) imported.add(`type ${type}`);
   const interfacesOfGroups = interfaces(root);
-  const types = [...interfacesOfResources, ...interfacesOfGroups];
-  const uses = (name: string) => types.some((line) => line.includes(`${name}[`));
+  const types = [...interfacesOfResources, ...interfacesOfGroups].join("\n");
   const others: [file: string, clause: string][] = [];
-  if (uses("Procedures") || uses("Channels")) others.push([index, "backend"]);
-  if (uses("Workflows")) others.push([dbModuleOf(dirname(index)), "{ WorkflowProcedures as Workflows }"]);
-  const text = [
+  if (/(Procedures|Channels)\[/.test(types)) others.push([index, "backend"]);
+  if (types.includes("Workflows[")) others.push([dbModuleOf(dirname(index)), "{ WorkflowProcedures as Workflows }"]);
+  return [
     "// Written by `svc codegen` from the backend's definitions. Do not edit: changes will be lost.",
     imported.size > 0 ? importOf([...imported]) : "",
     ...modules.imports(others),
-    ...(uses("Procedures") ? ["", 'type Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;'] : []),
-    ...(uses("Channels") ? ["", 'type Channels = NonNullable<(typeof backend)["~svc"]["channelTypes"]>;'] : []),
-    ...resources.constants().map((constant) => `\n${constant}`),
-    ...interfacesOfResources.map((one) => `\n${one}`),
+    ...aliases.filter(([use]) => types.includes(use)).map(([, alias]) => alias),
+    ...[...constants, ...interfacesOfResources].map((one) => `\n${one}`),
+    ...(types.includes("<Untyped>") ? [untyped] : []),
     "",
     "// Interfaces: the compiler names them in its messages, and infers the types of the members that are used.",
     ...interfacesOfGroups,
     "",
-    `export const api: Api = ${operations} as never;`,
+    `export const api: Api = ${print(root, "")} as never;`,
     "",
-  ];
-  const body = text.join("\n").replace("\n\nimport type", "\nimport type");
-  const untyped = 'type Untyped = { "~svc": { types?: { input: unknown; output: unknown } } };\n';
-  return body.includes("<Untyped>") ? body.replace("\n\n// Interfaces", `\n${untyped}\n// Interfaces`) : body;
+  ].join("\n");
 }
+
+/** Types of the backend, by the text of the interfaces that use them. */
+const aliases: readonly [use: string, alias: string][] = [
+  ["Procedures[", '\ntype Procedures = NonNullable<(typeof backend)["~svc"]["types"]>;'],
+  ["Channels[", '\ntype Channels = NonNullable<(typeof backend)["~svc"]["channelTypes"]>;'],
+];
+
+/** The legacy crud bag is not in the backend's type, so its operations are callable but untyped. */
+const untyped = 'type Untyped = { "~svc": { types?: { input: unknown; output: unknown } } };';
+
+/** The SDK's type of an operation, and the interface of the resource that is its second parameter. */
+function operationType(resources: Resources, name: string, kind: "query" | "mutation"): [string, string?] {
+  const read = resources.readBy(name);
+  if (read) return ["ResourceQueryOf", read];
+  const measured = resources.measuredBy(name);
+  if (measured) return ["AggregateQueryOf", measured];
+  return [kind === "query" ? "QueryOf" : "MutationOf"];
+}
+
+const listOf = (first: string, second: string | undefined) => (second ? `${first}, ${second}` : first);
 
 /** The type of a procedure of the platform. From the backend's default export, it would need the types of all procedures. */
 function builtIn(name: string): string | undefined {
