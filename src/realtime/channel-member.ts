@@ -197,36 +197,44 @@ export class Member {
     for (let pause = 0; this.#again && !this.isOver; pause = Math.min(Math.max(2 * pause, 20), longestPause)) {
       if (pause > 0) await sleep(pause, undefined, { ref: false });
       this.#again = false;
-      const needs = this.#needs.splice(0);
-      const before = this.#held.length;
-      const renewals = this.#renewals;
-      const toldBefore = this.#host.told;
-      const recall = this.#recall;
-      const asked = await this.#ask(recall);
-      if (this.isOver) return;
-      if (asked && !asked.isAllowed) throw new SvcError("FORBIDDEN", "You may not be in this channel.");
-      const isNew = asked?.topics.some((topic) => !this.topics.includes(topic)) ?? false;
-      if (asked) this.#host.follow(this, asked.topics);
-      if (renewals !== this.#renewals) continue; // it will be asked again
-      const late = needs.filter((xid) => !asked || (asked.snapshot !== null && !sees(asked.snapshot, xid)));
-      this.#needs.push(...late);
-      // What changed between the answer and the subscription to its topics is told to nobody. What changes later, is told to it:
-      // an answer need not have seen that, which never ends where others write without a pause.
-      this.#needsAll ||= isNew;
-      const snapshot = asked?.stored?.snapshot ?? asked?.snapshot ?? null;
-      const told = isNew ? this.#host.told : toldBefore;
-      // Without the page a client does not know up to which message it has all.
-      const isSlow = asked?.stored !== undefined && this.socket.waiting > channelLimits.waiting;
-      const isLate = late.length > 0 || (this.#needsAll && !this.#host.hasSeenAll(snapshot, told));
-      if (!asked || isSlow || isLate) this.#again = true;
-      else {
-        this.#needsAll = recall !== this.#recall;
-        if (!this.#needsAll) this.#recall = undefined;
-        this.#release(asked, this.#again ? before : Number.POSITIVE_INFINITY);
-      }
+      const outcome = await this.#askOnce();
+      if (outcome === "over") return;
+      if (outcome === "unsettled") this.#again = true;
     }
     this.#isAsking = false;
     for (const does of this.#acts.splice(0)) does();
+  }
+
+  /** @returns `unsettled` when the answer has not seen all that it must have seen @throws SvcError FORBIDDEN */
+  async #askOnce(): Promise<"over" | "unsettled" | "settled"> {
+    const needs = this.#needs.splice(0);
+    const heldBefore = this.#held.length;
+    const renewals = this.#renewals;
+    const toldBefore = this.#host.told;
+    const recall = this.#recall;
+    const asked = await this.#ask(recall);
+    if (this.isOver) return "over";
+    if (asked && !asked.isAllowed) throw new SvcError("FORBIDDEN", "You may not be in this channel.");
+    const isNew = asked?.topics.some((topic) => !this.topics.includes(topic)) ?? false;
+    if (asked) this.#host.follow(this, asked.topics);
+    if (renewals !== this.#renewals) return "unsettled";
+
+    const late = needs.filter((xid) => !asked || (asked.snapshot !== null && !sees(asked.snapshot, xid)));
+    this.#needs.push(...late);
+    if (!asked) return "unsettled";
+    // What changed between the answer and the subscription to its topics is told to nobody. What changes later, is told to it:
+    // an answer need not have seen that, which never ends where others write without a pause.
+    this.#needsAll ||= isNew;
+    const told = isNew ? this.#host.told : toldBefore;
+    const hasMissed = this.#needsAll && !this.#host.hasSeenAll(asked.stored?.snapshot ?? asked.snapshot, told);
+    // Without the page a client does not know up to which message it has all.
+    const isSlow = asked.stored !== undefined && this.socket.waiting > channelLimits.waiting;
+    if (late.length > 0 || hasMissed || isSlow) return "unsettled";
+
+    this.#needsAll = recall !== this.#recall;
+    if (!this.#needsAll) this.#recall = undefined;
+    this.#release(asked, this.#again ? heldBefore : Number.POSITIVE_INFINITY);
+    return "settled";
   }
 
   /** @returns null for a failure that passes */
