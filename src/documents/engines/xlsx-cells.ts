@@ -42,12 +42,29 @@ export function openWorkbook(bytes: Buffer): Sheet[] {
 }
 
 function readCells(root: Element | null, value: (cell: Element) => string): Pick<Sheet, "cells" | "banners"> {
-  const found: { row: number; column: number; text: string }[] = [];
-  const add = (cell: (typeof found)[number]) => {
+  const found: Cell[] = [];
+  const add = (cell: Cell) => {
     if (found.push(cell) > mostCells) throw unreadable(`A sheet has more than ${mostCells} cells. Split it.`);
   };
+  for (const cell of storedCells(root, value)) add(cell);
+  const texts = new Map(found.map((cell) => [keyOf(cell), cell.text]));
   const banners: Sheet["banners"] = new Map();
-  // Some programs leave positions out: a row or a cell then follows the last one.
+  for (const merge of all(root, "mergeCell")) {
+    const [from, to] = (merge.getAttribute("ref") ?? "").split(":").map(placeOf);
+    const text = from && texts.get(keyOf(from));
+    if (!from || !to || !text || (to.row - from.row + 1) * (to.column - from.column + 1) > mostCovered) continue;
+    for (const place of placesIn(from, to)) {
+      if (keyOf(place) !== keyOf(from)) add({ ...place, text });
+      if (place.column === from.column && to.column > from.column)
+        banners.set(keyOf(place), to.column - from.column + 1);
+    }
+  }
+  found.sort((one, other) => one.row - other.row || one.column - other.column);
+  return { cells: new Map(found.map((cell) => [keyOf(cell), cell.text])), banners };
+}
+
+/** Some programs leave positions out: a row or a cell then follows the last one. */
+function* storedCells(root: Element | null, value: (cell: Element) => string): Iterable<Cell> {
   let row = -1;
   for (const line of all(root, "row")) {
     row = Number(line.getAttribute("r") ?? row + 2) - 1;
@@ -56,26 +73,27 @@ function readCells(root: Element | null, value: (cell: Element) => string): Pick
       const place = placeOf(cell.getAttribute("r") ?? "") ?? { row, column: column + 1 };
       column = place.column;
       const text = value(cell).trim();
-      if (text !== "") add({ ...place, text });
+      if (text !== "") yield { ...place, text };
     }
   }
-  const texts = new Map(found.map((cell) => [keyOf(cell), cell.text]));
-  for (const merge of all(root, "mergeCell")) {
-    const [from, to] = (merge.getAttribute("ref") ?? "").split(":").map(placeOf);
-    const text = from && texts.get(keyOf(from));
-    if (!from || !to || !text || (to.row - from.row + 1) * (to.column - from.column + 1) > mostCovered) continue;
-    for (let row = from.row; row <= to.row; row++) {
-      if (to.column > from.column) banners.set(keyOf({ row, column: from.column }), to.column - from.column + 1);
-      for (let column = from.column; column <= to.column; column++) {
-        if (row !== from.row || column !== from.column) add({ row, column, text });
-      }
-    }
-  }
-  found.sort((one, other) => one.row - other.row || one.column - other.column);
-  return { cells: new Map(found.map((cell) => [keyOf(cell), cell.text])), banners };
 }
 
-const keyOf = ({ row, column }: { row: number; column: number }) => `${row},${column}`;
+function* placesIn(from: CellPlace, to: CellPlace): Iterable<CellPlace> {
+  for (let { row } = from; row <= to.row; row++) {
+    for (let { column } = from; column <= to.column; column++) yield { row, column };
+  }
+}
+
+interface CellPlace {
+  row: number;
+  column: number;
+}
+
+interface Cell extends CellPlace {
+  text: string;
+}
+
+const keyOf = ({ row, column }: CellPlace) => `${row},${column}`;
 
 function cellValue(cell: Element, strings: string[], times: TimeStyle[], starts1904: boolean): string {
   const type = cell.getAttribute("t");
@@ -127,7 +145,7 @@ function timeStyles(styles: Element | null): TimeStyle[] {
   });
 }
 
-function placeOf(reference: string): { row: number; column: number } | null {
+function placeOf(reference: string): CellPlace | null {
   const [, letters = "", digits = ""] = /^([A-Z]{1,3})(\d{1,7})$/.exec(reference) ?? [];
   if (letters === "") return null;
   const column = [...letters].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1;
