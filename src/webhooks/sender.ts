@@ -124,16 +124,12 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
     }
   }
 
-  async function attempt({ id, source, endpoint, body, url, secret }: Claimed) {
-    const isOperators = source === "env";
+  async function attempt(one: Claimed) {
+    const { id, body } = one;
     try {
-      const address = isOperators ? config.variables[endpoint] : url;
-      if (!address) throw new Error(isOperators ? `${endpoint} is not set.` : "The endpoint has no URL.");
-      const keys = readSecrets((isOperators ? config.variables[`${endpoint}_SECRET`] : secret) ?? "");
-      if (keys.length === 0)
-        throw new Error(isOperators ? `${endpoint}_SECRET is not set.` : "The endpoint has no secret.");
+      const { url, keys, isTrusted } = one.source === "env" ? operatorsReceiver(one.endpoint) : storedReceiver(one);
       const { status, waitMs } = await post({
-        url: address,
+        url,
         headers: {
           "content-type": "application/json",
           "user-agent": "svc",
@@ -141,13 +137,28 @@ export function createSender({ pool, config, log, looks = true }: SenderOptions)
         },
         body,
         timeoutMs: config.timeoutMs,
-        isTrusted: isOperators || config.privateEndpoints,
+        isTrusted,
       });
       return { status, waitMs, error: status >= 200 && status < 300 ? null : `The receiver answered ${status}.` };
     } catch (error) {
       const message = error instanceof Error ? error.message || error.name : String(error);
       return { status: null, waitMs: null, error: storableText(mask(message)).slice(0, longestMessage) };
     }
+  }
+
+  function operatorsReceiver(variable: string) {
+    const url = config.variables[variable];
+    if (!url) throw new Error(`${variable} is not set.`);
+    const keys = readSecrets(config.variables[`${variable}_SECRET`] ?? "");
+    if (keys.length === 0) throw new Error(`${variable}_SECRET is not set.`);
+    return { url, keys, isTrusted: true };
+  }
+
+  function storedReceiver({ url, secret }: Claimed) {
+    if (!url) throw new Error("The endpoint has no URL.");
+    const keys = readSecrets(secret ?? "");
+    if (keys.length === 0) throw new Error("The endpoint has no secret.");
+    return { url, keys, isTrusted: config.privateEndpoints };
   }
 
   const timer = looks ? setInterval(wake, lookEvery) : undefined;
