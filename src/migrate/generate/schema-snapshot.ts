@@ -19,7 +19,7 @@ import { addOwnerIndex } from "./schema-owner-index.ts";
 import { closeToKeys } from "./schema-scopes.ts";
 import { refuseTwins } from "./schema-twins.ts";
 import { userFields } from "./schema-user-fields.ts";
-import type { Declared, Snapshot } from "./snapshot.ts";
+import type { Declared, Snapshot, Table } from "./snapshot.ts";
 
 /** Schemas whose tables the platform's migrations create. An application may import them for foreign keys. */
 export const platformSchemas = [
@@ -59,14 +59,7 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
     const key = nameOfTable(value);
     const table = snapshot.tables[key];
     if (!table) continue;
-    for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction
-    numberByIdentity(table);
-    correctDefaults(value, table);
-    addOwnerIndex(value, table);
-    for (const policy of tableConfig(value).policies) {
-      const [taken, meaning] = [table.policies[policy.name], meaningOf(policy)];
-      if (taken && meaning !== undefined) taken.meaning = meaning;
-    }
+    complete(table, value);
     if (isCoreKey(key)) continue; // the platform grants its privileges
     const isPlugins = ofPlugins.includes(value);
     if (auth.apiKeys && !isPlugins) closeToKeys(table);
@@ -74,6 +67,18 @@ export async function takeSnapshot({ schema, auth }: Declared, previous: Snapsho
   }
   for (const [key, view] of Object.entries(snapshot.views)) snapshot.svc.grants[key] = viewGrants(view);
   return snapshot;
+}
+
+/** Brings what drizzle-kit took of a table into the form that migrations have, and adds what it does not know. */
+function complete(table: Table, declared: PgTable): void {
+  for (const index of Object.values(table.indexes)) index.concurrently = false; // impossible in a transaction
+  numberByIdentity(table);
+  correctDefaults(declared, table);
+  addOwnerIndex(declared, table);
+  for (const policy of tableConfig(declared).policies) {
+    const [taken, meaning] = [table.policies[policy.name], meaningOf(policy)];
+    if (taken && meaning !== undefined) taken.meaning = meaning;
+  }
 }
 
 /** An empty snapshot, for a new application. */
