@@ -37,6 +37,31 @@ const reserved = [
 export function defineApi<const P extends object = ProcedureBag, const C extends ChannelBag = Record<never, never>>(
   bags: ApiBags<P, C>,
 ): Api<P, C> {
+  refuseUnknownBags(bags);
+  if (bags.crud) {
+    process.emitWarning("The crud bag of defineApi is kept for old applications: move its entries to procedures.", {
+      type: "DeprecationWarning",
+      code: "SVC_CRUD_BAG",
+    });
+  }
+  const { procedures, paths } = collectProcedures(bags);
+  const crud = collectCrud(procedures.values());
+  linkRelations(crud);
+  const crons = collectCrons(bags.crons ?? {});
+  for (const { name, procedure } of crons) register(procedures, procedure, `cron "${name}"`);
+  const imports = importWorkflow(crud.filter(({ transfer }) => transfer.import));
+  const workflows = collectWorkflows(bags.workflows ?? {}, [ingestWorkflow, imports]);
+  registerBuiltIn(procedures, workflowProcedures(workflows), bags.workflows !== undefined);
+  const routes = collectRoutes(bags.httpRoutes ?? {});
+  const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});
+  const webhooks = registerReceivers(collectWebhooks(bags.webhooks ?? {}), procedures);
+  checkDeliveries(crud, webhooks);
+  const channels = collectChannels(bags.channels ?? {}, procedures);
+  for (const [key, value] of Object.entries(bags.channels ?? {})) paths.set(value["~svc"].channel.name, [key]);
+  return { "~svc": { procedures, routes, crud, crons, webhooks, channels, paths, workflows, grounding } };
+}
+
+function refuseUnknownBags(bags: object): void {
   if (kindOf(bags) !== "an object") {
     throw new DefinitionError(`defineApi takes an object, as in { procedures: { … } }, got ${kindOf(bags)}.`);
   }
@@ -49,12 +74,10 @@ export function defineApi<const P extends object = ProcedureBag, const C extends
       });
     }
   }
-  if (bags.crud) {
-    process.emitWarning("The crud bag of defineApi is kept for old applications: move its entries to procedures.", {
-      type: "DeprecationWarning",
-      code: "SVC_CRUD_BAG",
-    });
-  }
+}
+
+/** The procedures by name, and where those of the bag `procedures` lie in it. */
+function collectProcedures(bags: Pick<ApiBags<object, ChannelBag>, "crud" | "procedures">) {
   const procedures = new Map<string, ProcedureDefinition>();
   const paths = new Map<string, readonly string[]>();
 
@@ -74,20 +97,7 @@ export function defineApi<const P extends object = ProcedureBag, const C extends
       if (bag === "procedures") paths.set(definition.name, keys);
     }
   }
-  const crud = collectCrud(procedures.values());
-  linkRelations(crud);
-  const crons = collectCrons(bags.crons ?? {});
-  for (const { name, procedure } of crons) register(procedures, procedure, `cron "${name}"`);
-  const imports = importWorkflow(crud.filter(({ transfer }) => transfer.import));
-  const workflows = collectWorkflows(bags.workflows ?? {}, [ingestWorkflow, imports]);
-  registerBuiltIn(procedures, workflowProcedures(workflows), bags.workflows !== undefined);
-  const routes = collectRoutes(bags.httpRoutes ?? {});
-  const grounding = checkOptions("The grounding of defineApi", groundingOptions, bags.grounding ?? {});
-  const webhooks = registerReceivers(collectWebhooks(bags.webhooks ?? {}), procedures);
-  checkDeliveries(crud, webhooks);
-  const channels = collectChannels(bags.channels ?? {}, procedures);
-  for (const [key, value] of Object.entries(bags.channels ?? {})) paths.set(value["~svc"].channel.name, [key]);
-  return { "~svc": { procedures, routes, crud, crons, webhooks, channels, paths, workflows, grounding } };
+  return { procedures, paths };
 }
 
 /**
