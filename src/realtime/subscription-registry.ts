@@ -185,7 +185,20 @@ export class SubscriptionRegistry implements Omit<EventSink, "end" | "broadcast"
   }
 
   /** One frame for everybody who hears of the same keys. */
-  deliver({ xid, topics, data, refresh, migrated }: TransactionEvents): void {
+  deliver(events: TransactionEvents): void {
+    const { xid, data, refresh } = events;
+    const made: Frames = new Map();
+    for (const [subscriber, theirs] of this.#hearersOf(events)) {
+      for (const frame of invalidations(theirs, xid, made)) this.#send(subscriber, frame);
+    }
+    for (const [query, value] of data) {
+      this.#tell(query, JSON.stringify({ type: "query:updated", query, ...value, xid }));
+    }
+    for (const query of refresh) void this.#refreshes.begin(query, xid);
+  }
+
+  /** Who has to ask again after a transaction, and for what. */
+  #hearersOf({ topics, refresh, migrated }: TransactionEvents): Map<Subscriber, Set<Watched>> {
     const heard = new Map<Subscriber, Set<Watched>>();
     if (migrated) for (const [one, own] of this.#subscribers) if (own.size > 0) heard.set(one, new Set(own.values()));
     for (const topic of topics) {
@@ -201,14 +214,7 @@ export class SubscriptionRegistry implements Omit<EventSink, "end" | "broadcast"
         if (others.length > 0) heard.set(subscriber, new Set([...(heard.get(subscriber) ?? []), ...others]));
       }
     }
-    const made: Frames = new Map();
-    for (const [subscriber, theirs] of heard) {
-      for (const frame of invalidations(theirs, xid, made)) this.#send(subscriber, frame);
-    }
-    for (const [query, value] of data) {
-      this.#tell(query, JSON.stringify({ type: "query:updated", query, ...value, xid }));
-    }
-    for (const query of refresh) void this.#refreshes.begin(query, xid);
+    return heard;
   }
 
   /** Of those who watch a query with just these arguments; once each, and null for all who are not signed in. */
