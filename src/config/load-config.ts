@@ -163,8 +163,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
   const rootDir = resolve(cwd, written.rootDir);
   const schema = [written.schema ?? join(rootDir, "schema.ts")].flat();
   const { storage, codegen, webDir, openapi } = written;
-  const { DATABASE_URL: url, GOOGLE_CLIENT_ID: clientId, GOOGLE_CLIENT_SECRET: clientSecret } = set;
-  const { GOOGLE_ISSUER: issuer } = set;
+  const { GOOGLE_CLIENT_ID: clientId, GOOGLE_CLIENT_SECRET: clientSecret, GOOGLE_ISSUER: issuer } = set;
   return {
     ...written,
     production,
@@ -178,21 +177,7 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
     host: set.SVC_HOST ?? written.host ?? (production ? null : "127.0.0.1"),
     allowedHosts: set.SVC_ALLOWED_HOSTS ?? written.allowedHosts ?? null,
     plan: set.SVC_PLAN ?? written.plan,
-    database: url
-      ? {
-          url,
-          system: set.DATABASE_SYSTEM_URL ?? url,
-          queue: set.DATABASE_QUEUE_URL ?? set.DATABASE_SYSTEM_URL ?? url,
-          auth: set.DATABASE_AUTH_URL ?? url,
-          admin: set.DATABASE_ADMIN_URL ?? url,
-          replication: set.DATABASE_REPLICATION_URL ?? url,
-          replicas: set.DATABASE_REPLICA_URLS,
-          scratch: set.DATABASE_SCRATCH_URL ?? null,
-          studio: set.DATABASE_STUDIO_URL
-            ? { read: set.DATABASE_STUDIO_URL, act: set.DATABASE_STUDIO_ACT_URL ?? null }
-            : null,
-        }
-      : null,
+    database: databaseUrls(set),
     auth: {
       url: set.AUTHLIB_URL ?? null,
       secrets: set.AUTHLIB_SECRET,
@@ -203,6 +188,23 @@ function merge(written: FileSettings, set: Environment, cwd: string) {
     ai: { ...written.ai, baseUrl: set.AI_BASE_URL ?? null, apiKey: set.AI_API_KEY ?? null },
     logLevel: set.LOG_LEVEL,
     metricsToken: set.METRICS_TOKEN ?? null,
+  };
+}
+
+/** @returns null when the service runs a server of its own */
+function databaseUrls(set: Environment) {
+  const { DATABASE_URL: url, DATABASE_STUDIO_URL: read } = set;
+  if (!url) return null;
+  return {
+    url,
+    system: set.DATABASE_SYSTEM_URL ?? url,
+    queue: set.DATABASE_QUEUE_URL ?? set.DATABASE_SYSTEM_URL ?? url,
+    auth: set.DATABASE_AUTH_URL ?? url,
+    admin: set.DATABASE_ADMIN_URL ?? url,
+    replication: set.DATABASE_REPLICATION_URL ?? url,
+    replicas: set.DATABASE_REPLICA_URLS,
+    scratch: set.DATABASE_SCRATCH_URL ?? null,
+    studio: read ? { read, act: set.DATABASE_STUDIO_ACT_URL ?? null } : null,
   };
 }
 
