@@ -43,11 +43,8 @@ export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => P
           }
           return await client.query(sql, parameters);
         } catch (cause) {
-          const refused = refusalIn(cause); // by a trigger of the application, or by our count of new users
-          if (refused instanceof SvcError) throw refusal(refused);
           isLost = isConnectionLoss(cause);
-          const told = errorOf(cause, sql);
-          throw told && writesUser.test(sql) ? refusal(told) : (told ?? cause);
+          throw errorOf(cause, sql);
         }
       },
       release: () => release(isLost),
@@ -56,8 +53,16 @@ export const libraryPool = (pool: pg.Pool, newUser: (client: pg.ClientBase) => P
   end: async () => {}, // who made the pool closes it
 });
 
+function errorOf(cause: unknown, sql: string): unknown {
+  const refused = refusalIn(cause); // by a trigger of the application, or by our count of new users
+  if (refused instanceof SvcError) return refusal(refused);
+  const failed = failureOf(cause, sql);
+  if (!failed) return cause;
+  return writesUser.test(sql) ? refusal(failed) : failed;
+}
+
 /** @returns undefined for an error that is neither a lost connection nor a database that takes no writes */
-function errorOf(cause: unknown, sql: string): SvcError | undefined {
+function failureOf(cause: unknown, sql: string): SvcError | undefined {
   if (sqlState(cause) === readOnlyState) return takesNoWrites(cause);
   if (!isConnectionLoss(cause)) return undefined;
   if (sql === "commit" && mayHaveRun(cause)) return outcomeUnknown(cause);
