@@ -9,6 +9,7 @@ import type { Runtime } from "../call/invoke.ts";
 import type { CrudDefinition } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { decodeCall } from "../http/wire.ts";
+import type { Session } from "../kit/session.ts";
 import type { Rerun } from "../realtime/refreshes.ts";
 import { split } from "../realtime/subscription-topics.ts";
 import { sees } from "../realtime/transaction-ids.ts";
@@ -42,11 +43,8 @@ export function publicRerun(
     if (!isPublicQuery(procedure)) return null;
     const requestId = randomUUID();
     try {
-      const found = watching && (await sessionOf(watching.user.id, watching.id));
-      if (watching && !found) return null;
-      // A key sees what its scopes open, and policies may ask for a visit.
-      const { key, visit } = watching ?? {};
-      const session = found && { ...found, ...(key && { key }), ...(visit && { visit }) };
+      const session = watching && (await renewed(watching, sessionOf));
+      if (watching && !session) return null;
       const call = decodeCall({ name, args: args === null ? undefined : JSON.parse(args) });
       for (const pause of pauses) {
         if (pause > 0) await sleep(pause, undefined, { ref: false });
@@ -62,6 +60,12 @@ export function publicRerun(
       return null;
     }
   };
+}
+
+/** A session whose user is read anew. A key sees what its scopes open, and policies may ask for a visit. */
+async function renewed({ user, id, key, visit }: Session, sessionOf: SessionOfUser): Promise<Session | null> {
+  const found = await sessionOf(user.id, id);
+  return found && { ...found, ...(key && { key }), ...(visit && { visit }) };
 }
 
 /** A list that is watched only with a grant and whose rows have no owner: each of its subscribers was authorized. */
