@@ -1,5 +1,6 @@
 // If this file fails, a saved mutation is answered as not saved, so that a client repeats it; or a lost one is answered
 // as saved.
+import { readdirSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createSvcHttpRouteBuilders, v } from "../../src/index.ts";
@@ -7,6 +8,7 @@ import { procedure } from "../fixture/backend/index.ts";
 import { notes } from "../fixture/backend/schema.ts";
 import { type Cut, CuttingProxy } from "../support/cutting-proxy.ts";
 import { type Database, database } from "../support/database.ts";
+import { bytesFolder, bytesIdOf } from "../support/files.ts";
 import { type Answer, apiWith, bearer, TestService, type User } from "../support/service.ts";
 
 const titled = v.object({ title: v.string() });
@@ -33,6 +35,10 @@ const announces = procedure.mutation
     void context.scheduler.runAfter(86_400_000, "outcome.later", { title });
     return { title };
   });
+const store = procedure.mutation
+  .name("outcome.store")
+  .input(titled)
+  .handler(({ context, input: { title } }) => context.storage.store(new Blob(["a file"]), title));
 const route = createSvcHttpRouteBuilders()
   .post.path("/api/outcome")
   .input(titled)
@@ -42,7 +48,8 @@ const route = createSvcHttpRouteBuilders()
   });
 
 const db = database();
-const api = apiWith({ procedures: { write, announces, later }, httpRoutes: { route } });
+const folder = bytesFolder();
+const api = apiWith({ procedures: { write, announces, store, later }, httpRoutes: { route } });
 /** COMMIT in the simple protocol, with its length. */
 const commit = "Q\0\0\0\x0bcommit\0";
 let proxy: CuttingProxy;
@@ -51,7 +58,10 @@ let ann: User;
 
 beforeAll(async () => {
   proxy = await CuttingProxy.start(db.url("request"));
-  svc = new TestService({ urls: { ...db.urls, request: proxy.url } } as Database, api, { pool: { request: 4 } });
+  svc = new TestService({ urls: { ...db.urls, request: proxy.url } } as Database, api, {
+    pool: { request: 4 },
+    storage: { driver: "disk", dir: folder },
+  });
   await svc.start();
   ann = await svc.signUp("ann");
   expect((await graphql("{ __typename }")).status).toBe(200); // reads the catalog, in a transaction
@@ -172,6 +182,18 @@ test("a call that the database goes away from, and does not come back to, is tol
   const answer = await calling;
   expect(answer).toMatchObject({ status: 500, body: { code: "OUTCOME_UNKNOWN", hint: expect.any(String) } });
   expect(answer.headers.get("retry-after")).toBeNull();
+});
+
+test("a file of such a call keeps its bytes, because its row may be there", async () => {
+  proxy.cut = { at: commit, when: "after" };
+  const { cuts } = proxy;
+  const calling = svc.mutate(ann, "outcome.store", { title: "unknown.txt" });
+  while (proxy.cuts === cuts) await sleep(1);
+  proxy.refuses = true;
+  expect((await calling).body).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  const [row] = await db.sql("select id from svc.storage_objects where name = 'unknown.txt'");
+  const bytes = await bytesIdOf(db, String(row?.id));
+  expect(readdirSync(folder, { recursive: true }).some((path) => String(path).endsWith(bytes))).toBe(true);
 });
 
 test("hundreds of writes while backends are terminated: what is acknowledged is there, what is refused is not", async () => {
