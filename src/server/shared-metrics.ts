@@ -29,9 +29,19 @@ export function shareMetrics(registry: () => Promise<Registry>): void {
   });
 }
 
+let asked: Promise<string | undefined> | undefined;
+
 /** @returns the sums over all processes; this one's own, if the others do not answer within 5 seconds */
 export async function metricsText(registry: Registry): Promise<string> {
   if (!sharesPort) return registry.metrics();
+  // One question for all who ask meanwhile.
+  asked ??= askAll().finally(() => {
+    asked = undefined;
+  });
+  return (await asked) ?? registry.metrics();
+}
+
+async function askAll(): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const hear = (message: Record<string, unknown>) => {
     if (typeof message?.[askMetrics] === "string") resolve(message[askMetrics]);
@@ -40,5 +50,5 @@ export async function metricsText(registry: Registry): Promise<string> {
   process.send?.(askMetrics);
   const text = await inTime(promise, 5_000);
   process.off("message", hear);
-  return text ?? registry.metrics();
+  return text;
 }
