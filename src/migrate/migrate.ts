@@ -195,27 +195,15 @@ class Migration {
 
     const before = repeatable.before.filter(changed);
     const candidates = limit === undefined ? repeatable.between.filter(changed) : [];
-    const between: MigrationFile[] = [];
     const after = limit === undefined ? repeatable.after.filter(changed) : [];
-
     for (const file of before) await this.#apply(scope, "sql", file, "administrator");
     await this.#leaveFile();
     await this.#limitWaiting();
     if (scope === "platform" && limit === undefined) await this.#installQueue();
-    const isWatched = this.#options.refuseRewrites && scope === "application";
-    const refuseRewrites = isWatched && (await watchRewrites(this.#client));
-    for (const file of fresh) {
-      await this.#apply(scope, "migrations", file, "owner");
-      if (refuseRewrites) await refuseRewrites(`migrations/${file.path}`);
-    }
-    if (scope === "application" && fresh.length > 0) await checkDeferred(this.#client);
+    await this.#applyMigrations(scope, fresh);
     const isMade = this.#options.again ? () => false : await generatedFunctions(this.#client, fresh);
-    for (const file of candidates) {
-      if (!edited(file) && isMade(file)) continue;
-      if (await this.#isInForce(file, ledger, `${scope}/${file.path}`)) continue;
-      await this.#apply(scope, "sql", file, "owner");
-      between.push(file);
-    }
+    const outdated = candidates.filter((file) => edited(file) || !isMade(file));
+    const between = await this.#applyUnlessInForce(scope, outdated, ledger);
     for (const file of after) await this.#apply(scope, "sql", file, "administrator");
     await this.#leaveFile();
 
@@ -230,6 +218,27 @@ class Migration {
     // Once is enough: where the application's files come next, they tell.
     if (scope === "application" || !(await appliesApplication(this.#client, this.#options)))
       await tellMigrated(this.#client);
+  }
+
+  async #applyMigrations(scope: Scope, fresh: readonly MigrationFile[]): Promise<void> {
+    const isOwn = scope === "application";
+    const refuseRewrites = isOwn && this.#options.refuseRewrites && (await watchRewrites(this.#client));
+    for (const file of fresh) {
+      await this.#apply(scope, "migrations", file, "owner");
+      if (refuseRewrites) await refuseRewrites(`migrations/${file.path}`);
+    }
+    if (isOwn && fresh.length > 0) await checkDeferred(this.#client);
+  }
+
+  /** @returns the files that were applied */
+  async #applyUnlessInForce(scope: Scope, files: readonly MigrationFile[], ledger: Ledger): Promise<MigrationFile[]> {
+    const applied: MigrationFile[] = [];
+    for (const file of files) {
+      if (await this.#isInForce(file, ledger, `${scope}/${file.path}`)) continue;
+      await this.#apply(scope, "sql", file, "owner");
+      applied.push(file);
+    }
+    return applied;
   }
 
   /** Whether a policy file's objects already exist, so that applying it would only lock its table. */
