@@ -8,6 +8,7 @@ import { authorized, onOtherUser } from "../authorized.ts";
 import { SvcError } from "../error.ts";
 import { passes, withDeadline } from "../patience.ts";
 import { request, type Transport } from "../request.ts";
+import type { Frame } from "./frame.ts";
 import { type Patience, watchLiveness } from "./liveness.ts";
 
 /** `live`: changes arrive. `connecting` and `degraded`: they may not, and queries are asked again now and then. */
@@ -40,24 +41,6 @@ export interface ConnectionOptions {
   WebSocket: typeof globalThis.WebSocket | undefined;
   /** With a service that says nothing. (Default: 25 s, then 10 s for its answer) */
   patience?: Patience;
-}
-
-interface Frame {
-  type?: string;
-  query?: string;
-  subscriptionKey?: string;
-  queries?: string[];
-  xid?: string;
-  flow?: "live" | "degraded";
-  result?: unknown;
-  data?: unknown;
-  code?: string;
-  error?: string;
-  hint?: string;
-  follows?: string;
-  renewed?: boolean;
-  before?: string;
-  history?: string;
 }
 
 /** In milliseconds. */
