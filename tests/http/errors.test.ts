@@ -1,7 +1,6 @@
 // If this file fails, a caller cannot tell what went wrong, or learns details that belong in the log.
 import { describe, expect, test } from "vitest";
-import { errorHeaders } from "../../src/http/errors.ts";
-import { type ErrorCode, errorCodes, SvcError } from "../../src/index.ts";
+import { type ErrorCode, errorCodes } from "../../src/index.ts";
 import { database } from "../support/database.ts";
 import { rawRequest } from "../support/raw-http.ts";
 import { type Answer, apiWith, service } from "../support/service.ts";
@@ -272,17 +271,6 @@ test.for([
 test("a long path is cut where it is said not to exist", async () => {
   const { body } = await svc.fetch(`/${"x".repeat(5000)}`);
   expect(body.error).toHaveLength("There is no GET  here.".length + 200);
-});
-
-test.for([
-  [0.2, "1"],
-  [7, "7"],
-  [-3, "0"],
-  [Number.POSITIVE_INFINITY, undefined],
-  [undefined, undefined],
-])("to wait for %s seconds is the header retry-after: %s", ([seconds, header]) => {
-  const error = new SvcError("RATE_LIMITED", undefined, { retryAfter: seconds as number });
-  expect(errorHeaders(error)["retry-after"]).toBe(header);
 });
 
 test.for([

@@ -175,14 +175,6 @@ describe("a key", () => {
     expect(await titles()).toEqual(["tea"]);
   });
 
-  test("tells a date from the text that it is sent as", async () => {
-    const [key, at] = [newKey(), "2026-01-02T03:04:05.678Z"];
-    const call = { json: { name: "orders.visit", args: { at } }, meta: [[1, "args", "at"]], maps: [] };
-    expect((await send(ann, key, "/api/mutation", call)).status).toBe(200);
-    expect((await send(ann, key, "/api/mutation", { ...call, meta: [] })).status).toBe(409);
-    expect((await send(ann, key, "/api/mutation", call)).status).toBe(200);
-  });
-
   test.for(["", " ", "a b", "x".repeat(129), "ä", '"', '"a', 'a"b', "a\\b"])("%j is none", async (key) => {
     const { status, body } = await order(ann, key);
     expect([status, body.error]).toEqual([400, "The header Idempotency-Key is not a key."]);

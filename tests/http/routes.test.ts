@@ -4,7 +4,6 @@ import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { SvcRequest } from "../../src/index.ts";
 import { database } from "../support/database.ts";
-import { rawRequest as sendRaw } from "../support/raw-http.ts";
 import { apiWith, bearer, service } from "../support/service.ts";
 import { type bodies, bytes, httpRoutes, noticed, unsendable, verbs } from "./routes-application.ts";
 
@@ -149,21 +148,6 @@ describe("a request body", () => {
   });
   test("that is not JSON says so", async () => {
     expect((await post("text", "{", json)).body.error).toBe("Invalid JSON body");
-  });
-  test("that is sent in another transfer coding than chunks says so", async () => {
-    const headers = [
-      ["Content-Type", "application/json"],
-      ["Transfer-Encoding", "gzip, chunked"],
-    ] as const;
-    const answer = await sendRaw(svc.url, { method: "POST", path: "/api/readers/text", headers });
-    expect([answer.status, answer.body]).toEqual([
-      415,
-      expect.stringContaining("The only transfer-encoding is chunked."),
-    ]);
-  });
-  test("that says it is not encoded is read", async () => {
-    const headers = { ...json, "content-encoding": "Identity" };
-    expect((await svc.fetch("/api/checked-body", { method: "POST", body: '{"n":1}', headers })).body).toEqual({ n: 1 });
   });
   test.for(["/api/query", "/api/readers/text"])("that is compressed says so: %s", async (path) => {
     const headers = { "content-type": "application/json", "content-encoding": "gzip" };
