@@ -25,6 +25,7 @@ import { HashQueue } from "./passwords/hash-queue.ts";
 import { Passwords } from "./passwords/passwords.ts";
 import { PluginMessages } from "./plugins/plugin-messages.ts";
 import { sealCodes } from "./plugins/sealed-codes.ts";
+import { takeStatesOnce } from "./plugins/states-once.ts";
 import { account } from "./routes/account.ts";
 import { apiKeys, refuseKeys } from "./routes/api-keys.ts";
 import { cookieStyle } from "./routes/cookie-style.ts";
@@ -82,6 +83,7 @@ export async function createSignIn(options: SignInOptions, means: Means): Promis
   if (definition.betterAuth) await warnOfMissingColumns(pool, library, log);
   endUnprovenAccess(library);
   sealCodes(library);
+  takeStatesOnce(library);
   const passwords = new Passwords(library, attempts, new HashQueue(pool.options.max), verified);
   const mails = new Mails({ definition, production: options.production, show: options.showMail, log });
   const links = new MailLinks({ library, passwords, attempts, once, mails, origins });
