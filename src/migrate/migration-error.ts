@@ -1,5 +1,6 @@
 /** The errors of `migrate.ts`. */
 import pg from "pg";
+import { isBrokenOff } from "../postgres/errors.ts";
 
 /** Names the file and the place of a failure, with a remedy. */
 export class MigrationError extends Error {
@@ -19,6 +20,12 @@ export class MigrationError extends Error {
  * @param path of the file, in its scope
  */
 export function migrationFailed(path: string, text: string, error: unknown): MigrationError {
+  if (isBrokenOff(error))
+    return new MigrationError(`${path}: ${(error as Error).message}`, {
+      hint: lostConnection,
+      cause: error,
+      file: path,
+    });
   if (!(error instanceof pg.DatabaseError))
     return new MigrationError(`${path} failed: ${error}`, { cause: error, file: path });
   const line = lineOf(text, error);
@@ -79,6 +86,8 @@ const remedies: readonly (readonly [what: RegExp, remedy: string])[] = [
     "All files are applied in one transaction. Create the index by hand first, as the administrator; here, leave CONCURRENTLY out and add IF NOT EXISTS.",
   ],
 ];
+
+const lostConnection = "The connection to PostgreSQL was lost. Run `svc migrate` again: it applies what is missing.";
 
 const unknownLanguage =
   "A language of searchable(…) does not exist in this database: use one that \\dF in psql lists, such as english, german or simple.";

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../src/migrate/migrate.ts";
+import { migrationFailed } from "../../src/migrate/migration-error.ts";
 import { database } from "../support/database.ts";
 import { root } from "../support/global-setup.ts";
 
@@ -154,6 +155,16 @@ test.for<[what: string, file: string, text: string, message: RegExp]>([
   await writeFile(join(folder, file), text);
   const attempt = migrate({ adminUrl: db.url("admin"), platform: root, application: folder });
   await expect(attempt.finally(() => rm(join(folder, file)))).rejects.toThrow(message);
+});
+
+test("a file at which the server was lost names what to do, and no class of the driver", () => {
+  for (const text of [
+    "Connection terminated unexpectedly",
+    "Client has encountered a connection error and is not queryable",
+  ])
+    expect(migrationFailed("sql/search.sql", "", new Error(text)).message).toBe(
+      `sql/search.sql: ${text}\n  The connection to PostgreSQL was lost. Run \`svc migrate\` again: it applies what is missing.`,
+    );
 });
 
 test("a function of a migration may have lost what it read to a later migration: a fresh database gets both at once", async () => {
