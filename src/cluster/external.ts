@@ -149,6 +149,7 @@ const refusals: Record<string, string> = {
   "28P01":
     "Check the password. Logins that `svc migrate` creates have none until the administrator sets one: " +
     "alter role LOGIN password '…'.",
+  "53100": "The disk of PostgreSQL is full: make room.",
   "53300":
     "All connections are taken: raise max_connections, or the limit of the role or the database that the message names; let " +
     "processes open fewer (`pool` in svc.config.ts), or " +

@@ -3,7 +3,7 @@
 // that was restored without owners, in which searches show rows of others.
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { Logins } from "../../src/cluster/external.ts";
 import { openCluster } from "../../src/cluster/open-cluster.ts";
 import { database } from "../support/database.ts";
@@ -74,3 +74,17 @@ test.each(["serving", "admin", "system"] as const)(
     expect((await open({ DATABASE_ADMIN_URL: db.url("admin") }, logins)).origin).toBe("external");
   },
 );
+
+test("a server whose disk is full is not said to have a wrong address", async () => {
+  const fields = ["SFATAL", "C53100", "Mcould not write init file: No space left on device"].map((text) => `${text}\0`);
+  const body = Buffer.from(`${fields.join("")}\0`);
+  const head = Buffer.from("E\0\0\0\0");
+  head.writeInt32BE(body.length + 4, 1);
+  const server = createServer((socket) => socket.once("data", () => socket.end(Buffer.concat([head, body]))));
+  onTestFinished(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const url = `postgres://svc_request:x@127.0.0.1:${(server.address() as AddressInfo).port}/app`;
+  await expect(open({ DATABASE_URL: url })).rejects.toThrow(
+    /No space left on device\. The disk of PostgreSQL is full: make room\.$/,
+  );
+});
