@@ -1,14 +1,18 @@
 // If this file fails, a program cannot use the SDK with an API key, or the SDK calls as somebody else than the key's user.
 import { afterEach, expect, test } from "vitest";
-import { createSvcClient, type Mutation, type Query, type SvcClient } from "../../client/sdk/src/index.ts";
+import { createSvcClient, mutation, query, type SvcClient } from "../../client/sdk/src/index.ts";
 import { keysWorld } from "../auth/api-keys-world.ts";
 import { cutReader } from "../support/sockets.ts";
 
 const world = keysWorld();
-// biome-ignore lint/suspicious/noExplicitAny: the application has no generated references
-const list = { kind: "query", name: "tickets.list" } as any as Query<any, any>;
-// biome-ignore lint/suspicious/noExplicitAny: as above
-const create = { kind: "mutation", name: "tickets.create" } as any as Mutation<any, any>;
+interface Ticket {
+  title: string;
+  userId: string;
+}
+/** As in a generated api.ts. */
+type Typed<Input, Output> = { "~svc": { types?: { input: Input; output: Output } } };
+const list = query<Typed<object | undefined, { data: Ticket[] }>>("tickets.list");
+const create = mutation<Typed<{ title: string }, Ticket>>("tickets.create");
 const open: SvcClient<object>[] = [];
 afterEach(() => {
   for (const client of open.splice(0)) client.close();
@@ -19,7 +23,7 @@ function clientOf(apiKey: string) {
   open.push(client);
   return client;
 }
-const titles = (page: { data: { title: string }[] }) => page.data.map(({ title }) => title).sort();
+const titles = (page: { data: Ticket[] }) => page.data.map(({ title }) => title).sort();
 
 test("calls, batches and uploads of a client with a key are those of the key's user and its scopes", async () => {
   const { ann, keys } = world;
