@@ -11,6 +11,8 @@ export function addRuntimeMetrics(registry: Registry): void {
   if (!measured) {
     measured = new Registry();
     collectDefaultMetrics({ register: measured });
+    // Between two readings that follow at once nothing is measured, and the least of nothing is 292 years.
+    measured.removeSingleMetric("nodejs_eventloop_lag_min_seconds");
     // Of several processes the worst counts: an average hides the one that is blocked.
     for (const name of ["", "_p50", "_p90", "_p99"]) {
       const lag = measured.getSingleMetric(`nodejs_eventloop_lag${name}_seconds`);

@@ -12,5 +12,8 @@ test("a process measures itself once, whatever asks for it", async () => {
   for (const name of names) expect(other.getSingleMetric(name), name).toBe(one.getSingleMetric(name));
   // Of several processes: an average would hide one that is blocked from the alert.
   expect(one.getSingleMetric("nodejs_eventloop_lag_p99_seconds")).toMatchObject({ aggregator: "max" });
+  await one.metrics();
+  // Nothing was measured since.
+  expect(await other.metrics()).not.toMatch(/9223372036/);
   expect(await other.metrics()).toMatch(/^nodejs_eventloop_lag_p99_seconds \d/m);
 });
