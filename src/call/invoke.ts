@@ -5,7 +5,6 @@
  * Next hop: `src/crud/statement.ts` for generated CRUD, `src/postgres/transaction.ts` for everything else.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { DrizzleQueryError } from "drizzle-orm";
 import type { QueryConfig } from "pg";
 import { Gate } from "../audit/gate.ts";
 import type { Caller } from "../contract/caller.ts";
@@ -125,12 +124,10 @@ export async function inTransaction<T>(
     await transaction.commit(rest);
     await CallContext.ended(context, isUndone ? "rolledBack" : "committed");
     return result;
-  } catch (thrown) {
+  } catch (error) {
     await transaction.rollback();
     // A failed COMMIT may have been carried out, so nothing may be deleted.
     if (!isCommitting) await CallContext.ended(context, "rolledBack");
-    // Drizzle wraps what a statement throws.
-    const error = thrown instanceof DrizzleQueryError && thrown.cause instanceof SvcError ? thrown.cause : thrown;
     if (error instanceof SvcError) throw error;
     const explained = transaction.explain(error);
     // Express interprets some values: an error's `status`, the string "route".
