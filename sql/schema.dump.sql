@@ -11108,28 +11108,35 @@ comment: Jobs that finished lately, newest first, with how long their last attem
 -- function svc_private.list_jobs(text,bigint,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_jobs(only_state text, only_id bigint, most integer)
  RETURNS TABLE(id bigint, kind text, name text, state text, caller text, attempts integer, max_attempts integer, run_at timestamp with time zone, created_at timestamp with time zone, locked_by text, locked_at timestamp with time zone, last_error text, payload json)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
-  with known as (
-    select j.id, t.identifier as kind, coalesce(j.payload ->> 'procedure', j.payload ->> 'name') as name,
-           case when j.locked_at is not null then 'running'
-                when j.attempts >= j.max_attempts then 'dead'
-                when j.run_at <= now() then 'due'
-                when j.attempts > 0 then 'failing'
-                else 'scheduled' end as state,
-           coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}') as caller,
-           j.attempts::integer, j.max_attempts::integer, j.run_at, j.created_at, j.locked_by, j.locked_at, j.last_error,
-           j.payload
-      from graphile_worker._private_jobs j
-      join graphile_worker._private_tasks t on t.id = j.task_id
-  )
-  select k.*
-    from known k
-   where (only_state is null or k.state = only_state) and (only_id is null or k.id = only_id)
-   order by k.id desc
-   limit most
+begin
+  return query
+  select j.id, t.identifier, coalesce(j.payload ->> 'procedure', j.payload ->> 'name'),
+         case when j.locked_by is not null then 'running'
+              when not j.is_available then 'dead'
+              when j.run_at <= now() then 'due'
+              when j.attempts > 0 then 'failing'
+              else 'scheduled' end,
+         coalesce(j.payload #>> '{caller,userId}', j.payload #>> '{caller,kind}'),
+         j.attempts::integer, j.max_attempts::integer, j.run_at, j.created_at, j.locked_by, j.locked_at, j.last_error,
+         j.payload
+    from graphile_worker._private_jobs j
+    join graphile_worker._private_tasks t on t.id = j.task_id
+   where (only_id is null or j.id = only_id)
+     and case only_state
+           when 'running' then j.locked_by is not null
+           when 'due' then j.is_available and j.run_at <= now()
+           when 'scheduled' then j.is_available and j.run_at > now() and j.attempts = 0
+           when 'failing' then j.is_available and j.locked_at is null and j.run_at > now() and j.attempts > 0
+           when 'dead' then not j.is_available and j.locked_at is null and j.attempts > 0
+           else true end
+   order by j.id desc
+   limit most;
+end
 $function$
 execute: svc_system
 comment: Jobs in the queue, newest first, with a state in one word: dead, running, failing, due or scheduled.
