@@ -10977,10 +10977,13 @@ comment: Registered crons, with the time and the job of their last run, and sinc
 -- function svc_private.list_deliveries(text,uuid,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_deliveries(only_state text, only_id uuid, only_webhook text, most integer)
  RETURNS TABLE(id uuid, webhook text, state text, source text, endpoint text, row_key text, attempts integer, due_at timestamp with time zone, last_status integer, last_error text, created_at timestamp with time zone, ended_at timestamp with time zone, body text)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
+begin
+  return query
   select d.id, d.webhook, d.state, d.source, d.endpoint, d.row_key, d.attempts, d.due_at, d.last_status, d.last_error,
          d.created_at, d.ended_at, case when only_id is not null then d.body end
     from unnest(array['dead', 'pending', 'sent']) with ordinality as s (state, place)
@@ -10991,7 +10994,8 @@ AS $function$
       limit most) d
    where only_state is null or s.state = only_state
    order by s.place, d.ended_at desc, d.sequence desc
-   limit most
+   limit most;
+end
 $function$
 execute: svc_system
 comment: Deliveries of webhooks: dead ones first, then pending, then sent, each with the newest first.
@@ -11144,11 +11148,14 @@ comment: Jobs in the queue, newest first, with a state in one word: dead, runnin
 -- function svc_private.list_runs(text,uuid,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_runs(wanted_status text, wanted_id uuid, most integer)
  RETURNS TABLE(id uuid, name text, version integer, status text, wait_marker text, caller text, attempts integer, args json, result json, error json, error_detail text, wake_at timestamp with time zone, created_at timestamp with time zone, finished_at timestamp with time zone, steps json)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
-  select r.id, r.name, r.version, r.status, r.wait_marker,
+begin
+  return query
+  select r.id, r.name, r.version::integer, r.status::text, r.wait_marker,
          case when r.is_system then 'system' else coalesce(r.user_id, 'anonymous') end,
          r.attempts, r.args, r.result, r.error, r.error_detail, r.wake_at, r.created_at, r.finished_at,
          (select json_agg(json_build_object('position', s.position, 'kind', s.kind, 'name', s.name, 'done', s.is_done,
@@ -11157,7 +11164,8 @@ AS $function$
     from svc.workflow_runs r
    where (wanted_status is null or r.status = wanted_status) and (wanted_id is null or r.id = wanted_id)
    order by r.created_at desc, r.id desc
-   limit most
+   limit most;
+end
 $function$
 execute: svc_system
 comment: Runs of workflows of all users, newest first; of one status, or the one with this id.
@@ -11179,14 +11187,18 @@ comment: The searchable tables with their fields.
 -- function svc_private.list_storage_objects(uuid,text,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.list_storage_objects(object_id uuid, owner text, most integer)
  RETURNS SETOF svc.storage_objects
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
+begin
+  return query
   select o.* from svc.storage_objects o
    where (object_id is null or o.id = object_id) and (owner is null or o.user_id = owner)
    order by o.created_at desc, o.id desc
-   limit most
+   limit most;
+end
 $function$
 execute: svc_system
 comment: Stored objects, newest first: one, those of a user, or all; up to a limit.
@@ -14965,11 +14977,14 @@ comment: The same with the time alone, for Studio of earlier versions. Definer: 
 -- function svc_private.studio_runs(text,text,timestamp with time zone,uuid,integer): owner svc_owner
 CREATE OR REPLACE FUNCTION svc_private.studio_runs(wanted_status text, wanted_name text, next timestamp with time zone, next_id uuid, most integer)
  RETURNS TABLE(id uuid, name text, version integer, status text, wait_marker text, caller text, attempts integer, created_at timestamp with time zone, wake_at timestamp with time zone, started_at timestamp with time zone, finished_at timestamp with time zone, error text)
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
-  select r.id, r.name, r.version, r.status, r.wait_marker,
+begin
+  return query
+  select r.id, r.name, r.version::integer, r.status::text, r.wait_marker,
          case when r.is_system then 'system' else coalesce(r.user_id, 'anonymous') end,
          r.attempts, r.created_at, r.wake_at, r.started_at, r.finished_at,
          left(concat_ws(': ', r.error ->> 'code', r.error ->> 'message'), 500)
@@ -14978,7 +14993,8 @@ AS $function$
      -- Runs that one transaction starts have the same time.
      and (r.created_at, r.id) < (coalesce(next, 'infinity'), coalesce(next_id, '00000000-0000-0000-0000-000000000000'))
    order by r.created_at desc, r.id desc
-   limit most
+   limit most;
+end
 $function$
 execute: svc_studio_read, svc_system
 comment: Runs of workflows of all users, newest first, without arguments and results. Definer: svc_studio_read reads tables only as a user.
