@@ -157,4 +157,12 @@ describe("of fields of a form,", () => {
     expect(await filled("/FT /Btn /T (n) /V /Yes /AS /Yes", "/Fields []")).toBe("Name:");
     for (const flag of [2, 32]) expect(await filled(`/FT /Tx /T (n) /V (Ines) /F ${flag}`)).toBe("Name:");
   });
+
+  test("those of passwords are not read, also if the form does not list them", async () => {
+    const password = "/FT /Tx /T (n) /V (secret) /Ff 8192";
+    for (const form of ["/Fields [6 0 R]", "/Fields []"]) expect(await filled(password, form)).toBe("Name:");
+    // 4096: several lines. The type, flags and value may also be those of the field above.
+    expect(await filled("/FT /Tx /T (n) /V (Ines) /Ff 4096")).toBe("Name: Ines");
+    expect(await filled(`/Parent << ${password} /Kids [6 0 R] >>`)).toBe("Name:");
+  });
 });

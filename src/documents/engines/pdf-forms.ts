@@ -10,6 +10,8 @@ const subtypes = { freeText: 3, widget: 20 };
 const fields = { unknown: 0, comboBox: 4, listBox: 5, textField: 6 };
 /** Flags: hidden, and not shown on a screen. */
 const hidden = 2 | 32;
+/** Flag of a text field that shows a dot for each letter. Choices have no such flag, but use none of this value. */
+const password = 1 << 13;
 
 export function filledIn(pdf: OpenPdf, page: number, shown: Matrix): Run[] {
   const { pdfium } = pdf;
@@ -32,8 +34,11 @@ function textOf(pdf: OpenPdf, annotation: number): string {
   if (subtype !== subtypes.widget) return "";
   const field = pdfium.FPDFAnnot_GetFormFieldType(form, annotation);
   // Of no field that the form lists, as after a merge of files.
-  if (field <= fields.unknown)
-    return /^(Tx|Ch)$/.test(stringOf(pdf, annotation, "FT")) ? stringOf(pdf, annotation, "V") : "";
+  if (field <= fields.unknown) {
+    const isShown = /^(Tx|Ch)$/.test(stringOf(pdf, annotation, "FT")) && !(flagsOf(pdf, annotation) & password);
+    return isShown ? stringOf(pdf, annotation, "V") : "";
+  }
+  if (field === fields.textField && pdfium.FPDFAnnot_GetFormFieldFlags(form, annotation) & password) return "";
   const selected = field === fields.listBox || field === fields.comboBox ? selectedOf(pdf, annotation) : "";
   if (selected !== "" || (field !== fields.textField && field !== fields.comboBox)) return selected;
   return readText(pdf, (place, room) => pdfium.FPDFAnnot_GetFormFieldValue(form, annotation, place, room));
@@ -50,12 +55,26 @@ function selectedOf(pdf: OpenPdf, annotation: number): string {
   return labels.join(", ");
 }
 
-/** A text of the annotation's dictionary. */
-const stringOf = (pdf: OpenPdf, annotation: number, key: string) =>
+/** Calls `use` with the address of a key of dictionaries. */
+const withKey = <T>(pdf: OpenPdf, key: string, use: (name: number) => T) =>
   scratch(pdf, key.length + 1, (name) => {
     pdf.memory.HEAPU8.set(Buffer.from(`${key}\0`), name);
-    return readText(pdf, (place, room) => pdf.pdfium.FPDFAnnot_GetStringValue(annotation, name, place, room));
+    return use(name);
   });
+
+/** A text of the annotation's dictionary. */
+const stringOf = (pdf: OpenPdf, annotation: number, key: string) =>
+  withKey(pdf, key, (name) =>
+    readText(pdf, (place, room) => pdf.pdfium.FPDFAnnot_GetStringValue(annotation, name, place, room)),
+  );
+
+/** The field's flags in the annotation's dictionary. 0: there are none. */
+const flagsOf = (pdf: OpenPdf, annotation: number) =>
+  withKey(pdf, "Ff", (name) =>
+    scratch(pdf, 4, (place) =>
+      pdf.pdfium.FPDFAnnot_GetNumberValue(annotation, name, place) ? (floatsAt(pdf, place, 1)[0] as number) : 0,
+    ),
+  );
 
 function linesOf(pdf: OpenPdf, annotation: number, text: string, shown: Matrix): Run[] {
   return scratch(pdf, 16, (place) => {
