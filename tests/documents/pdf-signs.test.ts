@@ -106,6 +106,13 @@ describe("letters", () => {
     expect(await read(content)).toBe("E = mc2 and H2O.");
   });
 
+  test("that are bullets of Symbol and Wingdings begin items, and do not make short lists unreadable", async () => {
+    const items = ["\uf0b7 Nail", "\uf0a7 Cord", "\uf0d8 Saw", "\uf076 Oil"].map((text) => [...text]);
+    const { paper, draw } = fontOf(items.flat());
+    const content = items.map((item, row) => draw(60, 700 - 14 * row, item)).join("");
+    expect(await read(content, paper)).toBe("- Nail\n\n- Cord\n\n- Saw\n\n- Oil");
+  });
+
   test("and tabs of a font that does not know them are a space, and U+0002 is no hyphen", async () => {
     expect(await read(at(60, 700, "before\\tafter"))).toBe("before after");
     expect(await read(at(60, 700, "be\\002fore"))).toBe("be\ufffdfore");

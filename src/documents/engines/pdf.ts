@@ -5,7 +5,7 @@
  */
 import type { Converted } from "../types.ts";
 import { inReadingOrder } from "./pdf-order.ts";
-import { type Row, rowsOf, type Segment } from "./pdf-rows.ts";
+import { bullets, type Row, rowsOf, type Segment } from "./pdf-rows.ts";
 import { tableAt, writeTable } from "./pdf-tables.ts";
 import { type PageText, readPages } from "./pdf-text.ts";
 import { openPdf } from "./pdfium.ts";
@@ -137,6 +137,9 @@ function continues(last: Row, row: Row): boolean {
   return isAlike && /[\p{Ll},\u00ad-]$/u.test(textOf(last)) && /^\p{Ll}/u.test(textOf(row));
 }
 
+const startOfItem = new RegExp(String.raw`^\s*([${bullets}–-]|\d+[.)])\s`);
+const signOfItem = new RegExp(String.raw`^[${bullets}]\s*`, "gm");
+
 /** Whether a row continues the paragraph of the last one. */
 function belongs(last: Row, row: Row, style: Style): boolean {
   const [one, other] = [headOf(last), headOf(row)];
@@ -144,7 +147,7 @@ function belongs(last: Row, row: Row, style: Style): boolean {
   const drop = other.y - one.y;
   if (drop < 0 || drop > Math.max(1.25 * style.leading, 1.5) * height) return false;
   if (Math.abs(one.height - other.height) > 0.1 * one.height) return false;
-  if (/^\s*([•‣▪◦●○■□–-]|\d+[.)])\s/.test(other.text)) return false;
+  if (startOfItem.test(other.text)) return false;
   const isIndented = other.x > one.x + 0.8 * height && other.x < one.x + 4 * height && /[.:!?”"]$/.test(textOf(last));
   return !isIndented;
 }
@@ -175,7 +178,7 @@ function writeParagraph(rows: Row[], style: Style): string {
   if (isLarge && text.length < 200 && mayBeHeading(first, style)) {
     return `${height > style.height * 1.6 ? "#" : "##"} ${escaped(text.replaceAll("\n", " "))}`;
   }
-  return escaped(text).replace(/^([•‣▪◦●○■□])\s*/gm, "- ");
+  return escaped(text).replace(signOfItem, "- ");
 }
 
 /** A word that was cut at the end of a line is put together; a hyphen between words of the text stays. */
