@@ -173,3 +173,81 @@ test("of two processes that add a signing key at once, the second one waits and 
   await one.query("commit");
   expect((await late).rows).toEqual([{ it: false }]);
 });
+
+test("a key waits for another one of its account, and the end of a session for a key that it is about to give", async () => {
+  await db.sql(
+    "insert into auth.session (id, user_id, token, expires_at) values ('brief', 'bob', 'brief', 'tomorrow')",
+  );
+  await db.sql("delete from auth.api_key where user_id = 'bob'");
+  const add = (byte: string) =>
+    `select refused from auth.insert_api_key('brief', 'bob', 'bob', 'x', 'svc_', '\\x${byte.repeat(32)}', '{*}', '1 day', 1)`;
+  const [one, other] = [await db.connect("admin"), await db.connect("admin")];
+  await one.query("begin");
+  expect((await one.query(add("41"))).rows).toEqual([{ refused: null }]);
+  const late = other.query(add("42"));
+  await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+  await one.query("commit");
+  expect((await late).rows).toEqual([{ refused: "many" }]);
+
+  await db.sql("delete from auth.api_key where user_id = 'bob'");
+  await one.query("begin");
+  await one.query(add("43"));
+  const ended = other.query("delete from auth.session where id = 'brief'");
+  await expect.poll(() => db.sql(waitsForLock)).toHaveLength(1);
+  await one.query("commit");
+  await ended;
+  await db.sql("select auth.remove_api_keys('bob', null)"); // as at a change of the password: it finds the key
+  expect(await db.sql("select from auth.api_key where user_id = 'bob'")).toEqual([]);
+});
+
+test("the use of a key that another transaction writes is not noted, without waiting", async () => {
+  await db.sql(
+    `insert into auth.api_key (id, user_id, name, start, hash, scopes, expires_at)
+    values ('used', 'bob', 'x', 'svc_', $1, '{*}', 'tomorrow')`,
+    [hash("51")],
+  );
+  const [writing, noting] = [await db.connect("admin"), await db.connect("admin")];
+  await writing.query("begin; update auth.api_key set name = 'y' where id = 'used'");
+  await noting.query("set lock_timeout to '1s'");
+  await noting.query("select auth.note_api_key_use('used')");
+  await writing.query("rollback");
+});
+
+test("what ends a session, a key or its rights is told, and what does not is not", async () => {
+  await db.sql(`insert into auth.session (id, user_id, token, expires_at) values ('told', 'bob', 'told', 'tomorrow')`);
+  const listener = await db.connect("admin");
+  const heard: string[] = [];
+  listener.on("notification", ({ payload }) => heard.push(payload ?? ""));
+  await listener.query("listen svc_auth");
+  const told = async (change: string) => {
+    heard.length = 0;
+    await listener.query(change);
+    await listener.query("select"); // behind the notice
+    return heard.length;
+  };
+  const session = (change: string) => told(`update auth.session set ${change} where id = 'told'`);
+  const key = (change: string) => told(`update auth.api_key set ${change} where id = 'used'`);
+  expect([
+    await session("expires_at = expires_at - interval '1 hour'"),
+    await session("user_id = 'eve'"),
+    await told("update auth.session set id = 'told again' where id = 'told'"),
+    await key("expires_at = expires_at - interval '1 hour'"),
+    await key("user_id = 'eve'"),
+    await key("scopes = '{notes:read}'"),
+    await key("hash = sha256('other')"),
+    await told("update auth.api_key set id = 'used again' where id = 'used'"),
+  ]).toEqual(Array(8).fill(1));
+  expect([
+    await told("update auth.session set expires_at = expires_at + interval '1 hour' where id = 'told again'"),
+    await told("update auth.api_key set last_used_at = now() where id = 'used again'"),
+  ]).toEqual([0, 0]);
+});
+
+test("a signing key is listed until it expires", async () => {
+  await db.sql(`delete from auth.jwks`);
+  await db.sql(`insert into auth.jwks (id, public_key, private_key, alg, crv, created_at, expires_at)
+    select id, 'public', 'private', 'EdDSA', 'Ed25519', now(), expires_at
+      from (values ('signs', null), ('retired', 'tomorrow'), ('over', 'yesterday'::timestamptz)) as k (id, expires_at)`);
+  const listed = await db.sql("select id from auth.list_keys() order by id");
+  expect(listed.map(({ id }) => id)).toEqual(["retired", "signs"]);
+});

@@ -75,3 +75,11 @@ test("requests may not call it", async () => {
   const request = await db.connect("request");
   await expect(request.query("select auth.sweep(1)")).rejects.toMatchObject({ code: "42501" });
 });
+
+test("an API key that has expired is listed for 30 days", async () => {
+  await db.sql(`insert into auth.api_key (id, user_id, name, start, hash, scopes, expires_at)
+    select id, 'ann', 'x', 'svc_', sha256(id::bytea), '{*}', now() - age
+      from (values ('listed', interval '29 days'), ('old', '31 days')) as k (id, age)`);
+  await sweeper.sweep();
+  expect(await db.sql("select id from auth.api_key")).toEqual([{ id: "listed" }]);
+});

@@ -3,7 +3,7 @@ import { admin } from "better-auth/plugins";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defineAuth } from "../../src/contract/auth.ts";
 import { type AuthServer, ann, startAuthServer } from "../support/auth-server.ts";
-import { database } from "../support/database.ts";
+import { database, waitsForLock } from "../support/database.ts";
 import { migrateAuth } from "../support/plugin-tables.ts";
 
 const definition = defineAuth({
@@ -86,6 +86,15 @@ test("a visit of a session that ends before the visit is bound to it ends, too",
   await db.sql(add, ["late-visit", one]);
   const bind = "select auth.bind_visit($1, $2) as lives";
   expect(await db.sql(bind, ["late-visit", "a session that is gone"])).toEqual([{ lives: false }]);
+  expect(await db.sql("select from auth.session where id = 'late-visit'")).toEqual([]);
+  await db.sql(add, ["late-visit", one]);
+  await db.sql(add, ["ending", one]);
+  const ending = await db.connect("admin");
+  await ending.query("begin; delete from auth.session where id = 'ending'");
+  const bound = db.sql(bind, ["late-visit", "ending"]);
+  await expect.poll(async () => (await ending.query(waitsForLock)).rows).toHaveLength(1);
+  await ending.query("commit");
+  expect(await bound).toEqual([{ lives: false }]);
   expect(await db.sql("select from auth.session where id = 'late-visit'")).toEqual([]);
 });
 
