@@ -59,3 +59,12 @@ test("a policy that fails for one file leaves the others of the same statement",
     await pool.end();
   }
 });
+
+test("the user whose file is looked for does not stay the user of what follows", async () => {
+  const client = await db.connect("system");
+  await client.query("begin");
+  await client.query("select from svc_private.find_storage_objects(array[gen_random_uuid()], array['user ann'])");
+  const { rows } = await client.query("select svc.current_user_id() as id");
+  await client.query("rollback");
+  expect(rows).toEqual([{ id: null }]);
+});

@@ -182,3 +182,24 @@ describe("a reservation", () => {
     expect((await late).rows).toEqual([{ refused }]);
   });
 });
+
+test("a URL is not made of a reservation whose file the policies would refuse", async () => {
+  const id = await upload({ kind: "call", name: "forbidden" });
+  await db.sql(`create policy named on svc.storage_objects as restrictive for insert to svc_authenticated
+    with check (name <> 'forbidden')`);
+  const opened = db.sql(`select svc.open_upload_url('${id}', '${token}', '1 hour')`);
+  await expect(opened).rejects.toMatchObject({ code: "42501" });
+  await db.sql("drop policy named on svc.storage_objects");
+  expect(await db.sql("select kind from svc.storage_uploads where id = $1", [id])).toEqual([{ kind: "call" }]);
+});
+
+test("a read grant of a user who is banned finds nothing", async () => {
+  const ids = [randomUUID(), randomUUID()];
+  await db.sql(
+    `insert into svc.storage_objects (id, user_id, name, size, type, sha256)
+       select id, user_id, 'x', 1, 'text/plain', ${sha} from unnest($1::uuid[], '{ann,eve}'::text[]) as u (id, user_id)`,
+    [ids],
+  );
+  const find = "select reader from svc_private.find_storage_objects($1, '{user ann,user eve}')";
+  expect(await db.sql(find, [ids])).toEqual([{ reader: "user ann" }]);
+});
