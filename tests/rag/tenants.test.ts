@@ -144,16 +144,30 @@ test.for(visibilities)(
 
 describe("SQL of a request", () => {
   const columns = "source_id, corpus, visibility, owner_id, position, level, title, path";
+  const passage = (
+    section: string,
+    source: string,
+    from: string,
+  ) => `insert into svc.rag_chunks (section_id, source_id, corpus,
+      visibility, owner_id, position, text, sentence_starts, start_offset, end_offset, page_start, page_end, words)
+    select ${section}.id, ${source}, theirs.corpus, theirs.visibility, svc.current_user_id(), 9, 'forged', '{0}', 0, 6, 1, 1, 'forg'
+      from ${from} where theirs.owner_id <> svc.current_user_id()`;
   const attempts = {
     "hangs a section below a document of others": `insert into svc.rag_sections (${columns})
       select id, corpus, visibility, svc.current_user_id(), 9, 1, 'forged', '{}' from svc.rag_sources`,
+    "hangs a passage below a section of others": passage("theirs", "theirs.source_id", "svc.rag_sections theirs"),
+    "hangs a passage of its own section below a document of others": passage(
+      "mine",
+      "theirs.id",
+      "svc.rag_sources theirs join svc.rag_sections mine on mine.owner_id = svc.current_user_id()",
+    ),
     "writes in the name of others": `insert into svc.rag_sources (corpus, visibility, owner_id, key, title, checksum)
       select 'vaults', 'public', owner_id, 'k', 'forged', 'c' from svc.rag_sources`,
     "takes a document": "update svc.rag_sources set owner_id = svc.current_user_id()",
     "changes a text": "update svc.rag_chunks set text = 'forged'",
   };
   test.for(Object.entries(attempts))("never %s", async ([, statement]) => {
-    await ingest("bob", "public");
+    for (const owner of ["ann", "bob"]) await ingest(owner, "public");
     const before = await db.snapshot("svc.rag_sections");
     const client = await db.connect("request");
     await client.query("begin");
@@ -172,4 +186,37 @@ test("the documents of a user go with the account", async () => {
   await ingest("gone", "public");
   await db.sql(`delete from auth."user" where id = $1`, [gone.id]);
   expect(await db.sql("select from svc.rag_chunks")).toEqual([]);
+});
+
+test("the system removes documents that have no owner, and no others", async () => {
+  const id = await ingest("bob", "public");
+  const system = await db.connect("system");
+  const remove = async () => (await system.query("select svc.remove_source($1) as it", [id])).rows[0].it;
+  expect(await remove()).toBe(false);
+  await db.sql("update svc.rag_sources set owner_id = null");
+  expect(await remove()).toBe(true);
+});
+
+test("a definer function of the application finds what its caller may read, and no more", async () => {
+  for (const name of ["ann", "bob"]) await ingest(name, "private");
+  await db.sql(`create function public.find_all() returns setof uuid language sql security definer set search_path = '' as $$
+      select source_id from svc.find_evidence('{brass key}', 'english', 'vaults', 'private', null, null, 20, 20) $$;
+    alter function public.find_all() owner to svc_owner`);
+  const client = await db.connect("request");
+  const found = async (user: User | null) => {
+    await client.query("begin");
+    const role = user ? "svc_authenticated" : "svc_anonymous";
+    await client.query("select set_config('svc.user_id', $1, true), set_config('role', $2, true)", [
+      user?.id ?? "",
+      role,
+    ]);
+    const { rows } = await client.query("select find_all() as id");
+    await client.query("rollback");
+    return rows;
+  };
+  for (const name of ["ann", "bob"])
+    expect(await found(as(name))).toEqual(
+      await db.sql("select id from svc.rag_sources where owner_id = $1", [as(name)?.id]),
+    );
+  expect(await found(null)).toEqual([]);
 });
