@@ -102,3 +102,20 @@ describe("of an answer that is not kept", () => {
     expect(Object.keys(json)[0]).toBe("fits");
   });
 });
+
+test("the same key of two users is two keys, and each gets the own answer", async () => {
+  const client = await db.connect("request");
+  const as = (user: User) => client.query("select set_config('svc.user_id', $1, true)", [user.id]);
+  const claim = async () => (await client.query("select * from svc.claim_key('shared', 'call')")).rows;
+  await client.query("begin");
+  for (const user of [ann, bob]) {
+    await as(user);
+    expect(await claim()).toEqual([{ is_new: true, is_same: true, answers: null }]);
+    await client.query("select svc.keep_answers('shared', $1)", [[JSON.stringify({ json: user.id })]]);
+  }
+  for (const user of [ann, bob]) {
+    await as(user);
+    expect(await claim()).toEqual([{ is_new: false, is_same: true, answers: [JSON.stringify({ json: user.id })] }]);
+  }
+  await client.query("rollback");
+});
