@@ -53,6 +53,13 @@ test("what the rows of others hold changes nothing", async () => {
   expect(await totals(asked)).toEqual(before);
 });
 
+test("of a condition of the caller there is no estimate", async () => {
+  const estimate = (condition: string) => db.sql("select svc.estimate_rows('public.notes', $1)", [condition]);
+  for (const condition of ["t.priority = 1", "t.id is null or true", "exists (select) or t.id is null"])
+    await expect(estimate(condition)).rejects.toMatchObject({ code: "42501" });
+  expect(await estimate("t.id is null")).toHaveLength(1);
+});
+
 test("an estimate is near what there is", async () => {
   expect(await total(atLeast(2))).toBeGreaterThan(800);
   expect(await total(atLeast(2))).toBeLessThan(1200);

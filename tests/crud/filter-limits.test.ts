@@ -71,6 +71,8 @@ describe("refused is", () => {
     const members = (length: number) => ({ OR: Array.from({ length }, () => ({ count: 1 })), "": "x".repeat(40_000) });
     expect(await idsOf(members(4998))).toEqual([1]);
     expect(await refused(members(4999))).toMatch(/^22023 have more than 5,000 keys$/);
+    const atLevelFive = { AND: [{ AND: [{ AND: [{ AND: [members(4998)] }] }] }] };
+    expect(await refused(atLevelFive)).toMatch(/^22023 have more than 5,000 keys$/);
     expect(await idsOf({ count: 1, meta: { op: "ne", value: Array(20_000).fill({ a: 1 }) } })).toEqual([1]);
   });
 });

@@ -121,6 +121,16 @@ describe("a list with include", () => {
     });
   });
 
+  test("includes no more rows than a page of their table may have", async () => {
+    await db.sql("insert into comments (user_id, post_id, body) select $1, 3, 'more' from generate_series(1, 5)", [
+      ann.id,
+    ]);
+    const include = { comments: { limit: 100, select: ["body"] } };
+    const [three] = await posts(ann, { include, filters: { slug: "three" } });
+    expect(three.comments).toHaveLength(3);
+    await db.sql("delete from comments where body = 'more'");
+  });
+
   test("follows self-references and cycles to three levels", async () => {
     const include = { comments: { include: { parent: { select: ["body"] }, replies: { include: { post: true } } } } };
     const [one] = await posts(ann, { include, filters: { slug: "one" } });
