@@ -255,6 +255,15 @@ test("an organization keeps an owner, and the error names it", async () => {
   expect(await run(sam, "delete from svc.organizations where id = $1 returning 1", [barn])).toHaveLength(1);
 });
 
+test("a person who is in many organizations, and owns few, founds another one", async () => {
+  const [uma] = (await users("uma")) as [Person];
+  await db.sql("insert into svc.organizations (id, name) select 'many' || n, 'Many' from generate_series(1, 100) n");
+  for (let n = 1; n <= 100; n++) await add(`many${n}`, uma, "member");
+  expect(await found(uma, "Own")).toEqual(expect.any(String));
+  await db.sql("update svc.organization_members set role = 'owner' where user_id = $1 and org_id <> 'many1'", [uma.id]);
+  expect(await run(uma, "select svc.create_organization('One too many')")).toBe("AP429");
+});
+
 test("old invitations are removed, and open ones are not", async () => {
   const [tim] = (await users("tim")) as [Person];
   const dock = await found(tim, "Dock");
