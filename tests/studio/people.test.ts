@@ -202,8 +202,18 @@ describe("acts", () => {
     expect(await db.sql(members)).toEqual([{ user_id: "u1", role: "owner" }]);
   });
 
+  test("an invitation that has expired is not canceled", async () => {
+    const [invitation] =
+      await db.sql(`insert into svc.organization_invitations (org_id, email, role, invited_by, expires_at)
+      values ('org1', 'late@example.com', 'member', 'u2', now()) returning id`);
+    expect((await act("act_cancel_invitation", { invitation: invitation?.id })).status).toBe(409);
+    expect(await db.sql("select state from svc.organization_invitations where id = $1", [invitation?.id])).toEqual([
+      { state: "pending" },
+    ]);
+  });
+
   test("a revoked key is gone, and those of others stay", async () => {
-    expect((await act("act_revoke_api_keys", { key: "key 5", user: null })).status).toBe(200);
+    expect((await act("act_revoke_api_keys", { key: "key 5", user: "u1" })).status).toBe(200);
     expect((await act("act_revoke_api_keys", { key: null, user: null })).status).toBe(409);
     expect(await db.sql("select count(*)::int from auth.api_key")).toEqual([{ count: 120 }]);
     expect((await act("act_revoke_api_keys", { key: null, user: "u1" })).body).toEqual({ done: 119 });
