@@ -132,6 +132,8 @@ test("an account that is being deleted, with its messages, makes no sender wait,
   await leaving.query('delete from auth."user" where id = $1', [ann.id]);
   await sender.query("set lock_timeout to '5s'");
   await sender.query(store, [message("another's")]); // there is no room for hers
+  const late = await sender.query(`${store} as refused`, [message("hers, too late", { user: ann.id })]);
+  expect(late.rows).toEqual([{ refused: [0] }]);
   await leaving.query(store, [message("she left")]);
   await leaving.query("commit");
   expect((await rows("wall::left")).map(({ text }) => text)).toEqual(["she left"]);
