@@ -1,7 +1,7 @@
 // If this file fails, a filter beyond a limit is ignored, and a list shows rows that were not asked for.
 import { describe, expect, test } from "vitest";
 import { database } from "../support/database.ts";
-import { filterTable } from "./filter-table.ts";
+import { columns, filterTable } from "./filter-table.ts";
 
 const db = database();
 const find = filterTable(db);
@@ -71,6 +71,12 @@ describe("refused is", () => {
     const members = (length: number) => ({ OR: Array.from({ length }, () => ({ count: 1 })), "": "x".repeat(40_000) });
     expect(await idsOf(members(4998))).toEqual([1]);
     expect(await refused(members(4999))).toMatch(/^22023 have more than 5,000 keys$/);
+    // Also where a call refuses what a list would ignore.
+    const { rows } = await (await db.connect("admin")).query(
+      "select svc_hidden.exact_filter(jsonb_build_object('filters', $1::jsonb), $2) like ' and %' as it",
+      [columns, { OR: Array(4999).fill({ count: 1 }) }],
+    );
+    expect(rows).toEqual([{ it: true }]);
     const atLevelFive = { AND: [{ AND: [{ AND: [{ AND: [members(4998)] }] }] }] };
     expect(await refused(atLevelFive)).toMatch(/^22023 have more than 5,000 keys$/);
     expect(await idsOf({ count: 1, meta: { op: "ne", value: Array(20_000).fill({ a: 1 }) } })).toEqual([1]);

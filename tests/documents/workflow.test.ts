@@ -71,3 +71,19 @@ test.for([
 test("outside workflows there is no conversion", async () => {
   expect((await app.query(ann, "files.has")).body.json).toBe(false);
 });
+
+test("a conversion is read, and found again, for its owner alone", async () => {
+  const [kept] = await db.sql(
+    `select conversion_id as id from svc_private.keep_conversion($1, repeat('0', 64), 'o', '{"markdown": "mine"}', '[]')`,
+    [ann.id],
+  );
+  const found = async (owner: string | null) => {
+    const [row] = await db.sql(
+      `select svc_private.read_conversion($1, $2) ->> 'markdown' as text, svc_private.find_conversion($2, repeat('0', 64), 'o') as id`,
+      [kept?.id, owner],
+    );
+    return row;
+  };
+  expect(await found(ann.id)).toEqual({ text: "mine", id: kept?.id });
+  for (const owner of [bob.id, null]) expect(await found(owner)).toEqual({ text: null, id: null });
+});

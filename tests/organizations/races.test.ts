@@ -187,3 +187,23 @@ test("an organization that gets service accounts at once has twenty at most", as
   for (let n = 0; n < 19; n++) await db.sql(text, [org]);
   expect(await race([noa, text, [org]], [pia, text, [org]])).toEqual(["done", "AP409"]);
 });
+
+test("who joins while changing the address is a member with the new one", async () => {
+  const { org } = await twoOwners();
+  const [kim] = (await users("kim")) as [Person];
+  const changing = await db.connect("admin");
+  await changing.query("begin");
+  await changing.query(`update auth."user" set email = 'new@example.com' where id = $1`, [kim.id]);
+  const [joining, joined] = [
+    await db.connect("admin"),
+    "select email from svc.organization_members where user_id = $1",
+  ];
+  const added = joining.query(
+    "insert into svc.organization_members (org_id, user_id, role) values ($1, $2, 'member')",
+    [org, kim.id],
+  );
+  await until(async () => (await db.sql(waitsForLock)).length === 1);
+  await changing.query("commit");
+  await added;
+  expect(await db.sql(joined, [kim.id])).toEqual([{ email: "new@example.com" }]);
+});

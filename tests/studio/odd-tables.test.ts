@@ -164,3 +164,13 @@ describe("a key of an extension's type, whose operators the functions of Studio 
     expect(await db.sql("select v::text from of_vectors where title = 'new'")).toEqual([{ v: "[2]" }]);
   });
 });
+
+test("a column that was dropped is none", async () => {
+  await db.sql(
+    "create table with_less (id integer primary key, gone text, title text); alter table with_less drop column gone",
+  );
+  expect(
+    await db.sql(`select c.name from svc_private.relations r, svc_private.studio_columns(r.name) c
+      where r.oid = 'with_less'::regclass`),
+  ).toEqual([{ name: "id" }, { name: "title" }]);
+});
