@@ -220,3 +220,33 @@ test("a definer function of the application finds what its caller may read, and 
     );
   expect(await found(null)).toEqual([]);
 });
+
+test("a document of the system is superseded by a later run that stored it, and by none of a user", async () => {
+  const args = JSON.stringify({
+    json: { document: { scope: { corpus: "vaults", visibility: "public" }, sourceUri: "file:1" } },
+  });
+  await db.sql(`insert into svc.rag_sources (corpus, visibility, key, title, checksum)
+    values ('vaults', 'public', 'file:1', 'of the system', 'c')`);
+  const ended = async (user: string | null, day: string, error: object | null = null) => {
+    const [run] = await db.sql(
+      `insert into svc.workflow_runs (name, version, args, status, user_id, is_system, created_at)
+         values ('rag.ingest', 1, $1, 'completed', $2::text, $2::text is null, $3) returning id`,
+      [args, user, day],
+    );
+    await db.sql(
+      `insert into svc.workflow_steps (run_id, position, kind, name, is_done, user_id, error)
+         values ($1, '1', 'step', 'rag.ingest', true, $2, $3)`,
+      [run?.id, user, error],
+    );
+    return run?.id;
+  };
+  const system = await db.connect("system");
+  const newer = async (run: string) =>
+    (await system.query("select svc.find_newer_document($1) ->> 'status' as it", [run])).rows[0].it;
+  const first = await ended(null, "yesterday");
+  await ended(as("bob")?.id as string, "today");
+  expect(await newer(first)).toBe(null);
+  const second = await ended(null, "today");
+  await ended(null, "tomorrow", { message: "It stored nothing." });
+  expect([await newer(first), await newer(second)]).toEqual(["superseded", null]);
+});
