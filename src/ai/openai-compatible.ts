@@ -44,10 +44,7 @@ const tokenAsJson = 1024;
 /** In bytes: the text of a recording. */
 const largestTranscript = 4 * mebibyte;
 
-/**
- * In bytes. An answer of JSON takes several times its size on the heap, so each call accepts only what it can have
- * asked for.
- */
+/** In bytes. An answer of JSON takes several times its size on the heap, so each call accepts only what it can have asked for. */
 const answerOfTokens = (tokens: number) => Math.min(mebibyte + tokens * tokenAsJson, largestAnswer);
 
 export function openAiCompatible(config: EffectiveConfig["ai"]): Provider {

@@ -1,7 +1,4 @@
-/**
- * The operations of an AI provider. A provider omits operations that it lacks.
- * Next hop: `openai-compatible.ts`, `local.ts`.
- */
+/** The operations of an AI provider. A provider omits operations that it lacks. Next hop: `openai-compatible.ts`, `local.ts`. */
 import type { Message } from "../contract/ai.ts";
 import { SvcError } from "../kit/svc-error.ts";
 

@@ -120,9 +120,7 @@ export function withCrons(api: Api, bag: Readonly<Record<string, unknown>>, plac
   return { "~svc": { ...api["~svc"], crons, procedures } };
 }
 
-/**
- * @param strict true: an application's procedure with a built-in name is an error; false: it replaces the built-in one
- */
+/** @param strict true: an application's procedure with a built-in name is an error; false: it replaces the built-in one */
 function registerBuiltIn(
   procedures: Map<string, ProcedureDefinition>,
   builtIn: Readonly<Record<string, Procedure>>,
@@ -167,10 +165,7 @@ function registerReceivers(
   });
 }
 
-/**
- * The resources of the registered procedures, each with its registered operations, whether registered as a whole or in
- * part.
- */
+/** The resources of the registered procedures, each with its registered operations, whether registered as a whole or in part. */
 function collectCrud(procedures: Iterable<ProcedureDefinition>): CrudDefinition[] {
   // PostgreSQL folds the names of the generated functions to lower case.
   const registered = new Map<string, { crud: CrudDefinition; names: Set<string> }>();

@@ -162,10 +162,7 @@ export function ownerOfThis(node: Node): Node | undefined {
   return undefined;
 }
 
-/**
- * The values that are assigned to a name or to a member of it. Inside functions they are mostly rows, which are no
- * code.
- */
+/** The values that are assigned to a name or to a member of it. Inside functions they are mostly rows, which are no code. */
 export function writes(declaration: Declaration, file: Source, path: string[]): Node[] {
   return file.assignments
     .filter(({ left }) => {

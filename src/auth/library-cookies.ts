@@ -32,9 +32,7 @@ export function withoutSession(header: string | undefined): string {
   return [...values].flatMap(([name, given]) => plainPair(name, [...given])).join("; ");
 }
 
-/**
- * A value that every parser reads the same way: no character is stripped or ends the value (RFC 6265, section 4.1.1).
- */
+/** A value that every parser reads the same way: no character is stripped or ends the value (RFC 6265, section 4.1.1). */
 const plainValue = /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/;
 
 /** Two different values of one name are dropped: one may come from a neighbouring host, and we cannot tell which. */

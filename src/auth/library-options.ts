@@ -175,10 +175,7 @@ function fixedAdvanced(
   };
 }
 
-/**
- * Generates ids: the tables have text ids without a default, and the library would leave UUIDs and numbers to the
- * database.
- */
+/** Generates ids: the tables have text ids without a default, and the library would leave UUIDs and numbers to the database. */
 function makerOfIds(wanted: GenerateId): GenerateId {
   if (wanted === undefined || typeof wanted === "function") return wanted;
   if (wanted === "uuid") return () => crypto.randomUUID();

@@ -99,9 +99,7 @@ async function copyStream(
   return bytes && putBytes(to, key, bytes, { durable: false });
 }
 
-/**
- * Writes directly to the final path. The backup's folder is renamed when complete, so files need no temporary names.
- */
+/** Writes directly to the final path. The backup's folder is renamed when complete, so files need no temporary names. */
 async function copyWhole(key: string, from: StorageDriver, to: DiskDriver): Promise<Checked | null> {
   const bytes = await from.readWhole(key);
   if (!bytes) return null;

@@ -1,7 +1,4 @@
-/**
- * Runs an internal procedure, for the scheduler, crons and workflows.
- * Next hop: `invoke.ts`.
- */
+/** Runs an internal procedure, for the scheduler, crons and workflows. Next hop: `invoke.ts`. */
 import type { QueryConfig } from "pg";
 import type { Caller } from "../contract/caller.ts";
 import type { Call } from "../contract/middleware.ts";

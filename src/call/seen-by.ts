@@ -1,7 +1,4 @@
-/**
- * What a watched query was read from.
- * Next hop: `src/realtime/followed-reads.ts` makes a token of it for the client.
- */
+/** What a watched query was read from. Next hop: `src/realtime/followed-reads.ts` makes a token of it for the client. */
 import type { RequestTransaction } from "../postgres/transaction.ts";
 import type { Reads, Seen } from "../realtime/followed-reads.ts";
 import { CallContext } from "./create-context.ts";

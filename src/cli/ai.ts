@@ -1,7 +1,4 @@
-/**
- * `svc ai usage`: model usage and cost per user and day, from the ledger.
- * Next hop: `sql/ai/list_usage.sql`.
- */
+/** `svc ai usage`: model usage and cost per user and day, from the ledger. Next hop: `sql/ai/list_usage.sql`. */
 import { say } from "./command.ts";
 import { defineCommand } from "./define.ts";
 import { systemCommand } from "./inspect.ts";

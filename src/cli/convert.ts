@@ -1,7 +1,4 @@
-/**
- * `svc convert`: prints a document as Markdown, with local providers only.
- * Next hop: `src/documents/convert.ts`.
- */
+/** `svc convert`: prints a document as Markdown, with local providers only. Next hop: `src/documents/convert.ts`. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { convertDocument } from "../documents/convert.ts";

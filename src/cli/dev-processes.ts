@@ -80,10 +80,7 @@ function heard(child: ChildProcess, word: "waiting" | "ready" | "left"): Promise
   return Promise.race([said, exited(child).then(() => false)]);
 }
 
-/**
- * Delays before each restart after a crash, in milliseconds. After the last one, only a saved file restarts the
- * service.
- */
+/** Delays before each restart after a crash, in milliseconds. After the last one, only a saved file restarts the service. */
 const pauses = [200, 1_000, 3_000, 10_000, 30_000];
 /** In milliseconds: after serving this long, the next crash counts as the first again. */
 const well = 60_000;

@@ -1,7 +1,4 @@
-/**
- * `svc dry-run NAME`: runs a query or mutation as a user and rolls it back.
- * Next hop: `src/service/dry-run.ts`.
- */
+/** `svc dry-run NAME`: runs a query or mutation as a user and rolls it back. Next hop: `src/service/dry-run.ts`. */
 import * as consumers from "node:stream/consumers";
 import { loadApp } from "../app/load-app.ts";
 import { type DryRun, dryRun } from "../service/dry-run.ts";

@@ -1,7 +1,4 @@
-/**
- * Reads, parses and filters lines of the log.
- * Next hop: `logs.ts`.
- */
+/** Reads, parses and filters lines of the log. Next hop: `logs.ts`. */
 
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { createInterface } from "node:readline";

@@ -1,7 +1,4 @@
-/**
- * `svc migrate status`: lists which files of migrations/ and sql/ the database has and which it lacks. For people and
- * CI.
- */
+/** `svc migrate status`: lists which files of migrations/ and sql/ the database has and which it lacks. For people and CI. */
 import { compareFiles, refusedFor } from "../migrate/ledger.ts";
 import { type FileStatus, migrationStatus } from "../migrate/migration-status.ts";
 import { describeVanished, vanishedOf } from "../migrate/vanished.ts";

@@ -1,7 +1,4 @@
-/**
- * Refuses to start a process on the operator's own server while migrations are pending: the operator decides when to
- * migrate.
- */
+/** Refuses to start a process on the operator's own server while migrations are pending: the operator decides when to migrate. */
 import { DefinitionError } from "../kit/definition-error.ts";
 import { compareFiles } from "../migrate/ledger.ts";
 import { say } from "./command.ts";

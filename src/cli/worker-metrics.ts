@@ -1,7 +1,4 @@
-/**
- * Serves the metrics of a standalone worker, its jobs and its process, on a separate port (`svc worker
- * --metrics-port`).
- */
+/** Serves the metrics of a standalone worker, its jobs and its process, on a separate port (`svc worker --metrics-port`). */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Registry } from "prom-client";

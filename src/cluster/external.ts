@@ -1,7 +1,4 @@
-/**
- * Opens an external server, named by DATABASE_URL. It is checked before use, and never silently replaced by another
- * server.
- */
+/** Opens an external server, named by DATABASE_URL. It is checked before use, and never silently replaced by another server. */
 import { Client } from "pg";
 import { ClusterError } from "./error.ts";
 import type { Cluster, DatabaseUrls } from "./types.ts";

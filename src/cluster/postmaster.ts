@@ -22,9 +22,7 @@ export function readPostmaster(data: string): Postmaster | null {
   }
 }
 
-/**
- * The command line of a process; empty if it is gone. The pid in a left-over file may belong to another process by now.
- */
+/** The command line of a process; empty if it is gone. The pid in a left-over file may belong to another process by now. */
 export function commandLine(pid: number): string {
   try {
     if (process.platform === "linux") return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");

@@ -62,9 +62,7 @@ async function provideOwn(programs: Programs, options: ResolveOptions): Promise<
   };
 }
 
-/**
- * Copied programs can load our files directly. Others need a setting: Debian's patch, or PostgreSQL's own from 18 on.
- */
+/** Copied programs can load our files directly. Others need a setting: Debian's patch, or PostgreSQL's own from 18 on. */
 async function destinationFor(programs: Programs, options: ResolveOptions): Promise<Destination | null> {
   const { share, library } = await extensionDirectories(programs.binDir);
   if (programs.origin === "embedded") return { share, library, settings: {} };

@@ -1,7 +1,4 @@
-/**
- * `svc codegen`: generates files from the definitions. Needs no database.
- * Next hop: `src/crud/crud-sql.ts`, `client-api.ts`.
- */
+/** `svc codegen`: generates files from the definitions. Needs no database. Next hop: `src/crud/crud-sql.ts`, `client-api.ts`. */
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join, relative } from "node:path";

@@ -146,10 +146,7 @@ export const fileSchema = z.strictObject({
       storageBytesPerUser: quota(10_737_418_240),
       /** The same of all callers who are not signed in. (Default: 1073741824, 1 GiB) */
       storageBytesAnonymous: quota(1_073_741_824),
-      /**
-       * The same for all callers together. The system's files count, but are never refused. (Default: 107374182400, 100
-       * GiB)
-       */
+      /** The same for all callers together. The system's files count, but are never refused. (Default: 107374182400, 100 GiB) */
       storageBytes: quota(107_374_182_400),
       /** Longest statement, in milliseconds. (Default: 15000) */
       statementTimeoutMs: milliseconds().default(15_000),
@@ -189,9 +186,7 @@ export const fileSchema = z.strictObject({
       requestsPerUser: attempts(6_000, "requests"),
       /** Sockets that a client address may have open to one process; false: no limit. (Default: 2000) */
       socketsPerAddress: attempts(2_000, "sockets"),
-      /**
-       * Wrong passwords per account within 15 minutes, from networks it is not known by; false: no limit. (Default: 10)
-       */
+      /** Wrong passwords per account within 15 minutes, from networks it is not known by; false: no limit. (Default: 10) */
       signInsPerAccount: attempts(10),
       /** Wrong passwords per client address within 15 minutes; false: no limit. (Default: 100) */
       signInsPerAddress: attempts(100),

@@ -18,9 +18,7 @@ export interface ApiBags<P extends object, C extends ChannelBag = ChannelBag> {
   httpRoutes?: Record<string, HttpRoute>;
   crons?: Record<string, Cron>;
   webhooks?: Record<string, Webhook>;
-  /**
-   * Registered beside the built-in `rag.ingest`. Procedures that clients may call on runs: src/workflows/procedures.ts.
-   */
+  /** Registered beside the built-in `rag.ingest`. Procedures that clients may call on runs: src/workflows/procedures.ts. */
   // biome-ignore lint/suspicious/noExplicitAny: of any arguments and result
   workflows?: Record<string, Workflow<any, any>>;
   /** Options of `ctx.grounding`. */

@@ -254,10 +254,7 @@ const definitionSchema = z.strictObject({
   betterAuth: callable<(defaults: BetterAuthOptions) => BetterAuthOptions>().optional(),
 });
 
-/**
- * An additional column of the user. Sign-up input never sets it: a new user gets the default, and trusted code changes
- * it.
- */
+/** An additional column of the user. Sign-up input never sets it: a new user gets the default, and trusted code changes it. */
 export type AdditionalField = z.input<typeof additionalField>;
 
 /** What `defineAuth` takes. Everything is optional. */

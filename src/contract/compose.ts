@@ -7,9 +7,7 @@ import { SvcError } from "../kit/svc-error.ts";
 /** Runs the rest of the chain; the given parts replace those of the call. */
 type Next<Call, Result> = (change?: Partial<Call>) => Promise<Result>;
 
-/**
- * One layer. It may change the input of the inner layers and the result for the outer ones, or not call `next` at all.
- */
+/** One layer. It may change the input of the inner layers and the result for the outer ones, or not call `next` at all. */
 export type Layer<Call, Result> = (call: Call, next: Next<Call, Result>) => Promise<Result>;
 
 /**

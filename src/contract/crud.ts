@@ -178,9 +178,7 @@ export interface RowContext {
   log: Logger;
 }
 
-/**
- * How the lists of a resource are partitioned into scopes: `ScopedRealtime` (src/crud/crud-realtime.ts) of any table.
- */
+/** How the lists of a resource are partitioned into scopes: `ScopedRealtime` (src/crud/crud-realtime.ts) of any table. */
 interface RealtimeBuckets {
   policy: "authorized" | "public";
   resourceIdentity: string;

@@ -24,8 +24,5 @@ export interface RequestDatabase<S extends Schema = Schema>
   execute(query: never): never;
 }
 
-/**
- * Drizzle as the system role, without row-level security. Each statement commits by itself unless `transaction` is
- * used.
- */
+/** Drizzle as the system role, without row-level security. Each statement commits by itself unless `transaction` is used. */
 export type SystemDatabase<S extends Schema = Schema> = Drizzle<S>;

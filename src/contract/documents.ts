@@ -75,9 +75,7 @@ export interface ConvertedDocument {
 export interface ConvertStoredInput extends ConvertOptions {
   /** A file that the run's user may read. */
   storageId: string;
-  /**
-   * The target corpus. Accepted for compatibility with the contract; it does not change the conversion. (Default: none)
-   */
+  /** The target corpus. Accepted for compatibility with the contract; it does not change the conversion. (Default: none) */
   corpus?: string;
   visibility?: string;
 }

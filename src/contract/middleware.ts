@@ -20,9 +20,7 @@ export interface MiddlewareCall<Adds extends object = object> {
   input: unknown;
   /** The HTTP request; only in routes. */
   request?: SvcRequest;
-  /**
-   * Runs the inner steps once and returns their result: a procedure's output, or a route's `{ status, headers, body }`.
-   */
+  /** Runs the inner steps once and returns their result: a procedure's output, or a route's `{ status, headers, body }`. */
   next(change?: { context?: Partial<Context> & Adds; input?: unknown }): Promise<unknown>;
 }
 

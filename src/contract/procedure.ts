@@ -106,9 +106,7 @@ export class ProcedureBuilder<S extends Schema, T extends BuilderTypes> {
     return new ProcedureBuilder({ ...this["~state"], name });
   }
 
-  /**
-   * Allows callers who are not signed in; internal procedures are never callable from outside. (Default: they get 401)
-   */
+  /** Allows callers who are not signed in; internal procedures are never callable from outside. (Default: they get 401) */
   allowAnonymous(..._none: T["kind"] extends "internal" ? [never] : []): ProcedureBuilder<S, T> {
     const { kind, name } = this["~state"];
     if (kind === "internal") {

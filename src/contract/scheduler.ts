@@ -11,10 +11,7 @@ export interface ScheduledProcedure<Input = unknown> {
 /** The arguments that a procedure's `.input()` takes: none without it. Of a name the compiler knows nothing. */
 type ArgumentsOf<Input> = undefined extends Input ? [args?: Input] : [args: Input];
 
-/**
- * The `scheduler` of a context. Jobs run as the user who scheduled them, unless the procedure declares
- * `.runAs("system")`.
- */
+/** The `scheduler` of a context. Jobs run as the user who scheduled them, unless the procedure declares `.runAs("system")`. */
 export interface ContextScheduler {
   /**
    * Runs an internal procedure after a delay.

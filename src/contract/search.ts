@@ -1,7 +1,4 @@
-/**
- * `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch` as handlers see them. `src/search/context.ts` implements
- * them.
- */
+/** `ctx.search`, `ctx.vectorSearch` and `ctx.hybridSearch` as handlers see them. `src/search/context.ts` implements them. */
 import type { PgTable } from "drizzle-orm/pg-core";
 
 /** The scope of a search or an ingestion. */

@@ -16,10 +16,7 @@ export interface SeedUser {
 export interface SeedCall<S extends Schema> {
   /** Runs as the system, without row-level security: the rows must name their owners. */
   context: Context<S>;
-  /**
-   * The user's id. The user is created at once and stays when the seed fails later. An existing user is found by
-   * address.
-   */
+  /** The user's id. The user is created at once and stays when the seed fails later. An existing user is found by address. */
   user(who: SeedUser): Promise<string>;
 }
 

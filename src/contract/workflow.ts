@@ -101,10 +101,7 @@ export interface WorkflowOptions<A extends WorkflowArgs, R, S extends Schema = S
   retries?: number | WorkflowRetries | undefined;
   /** Counted from the start, waits included; then the run fails with TIMEOUT. (Default: none) */
   maxDuration?: Duration | undefined;
-  /**
-   * How many runs of this name may run at once. Users take turns. Runs that wait or sleep do not count. (Default: any
-   * number)
-   */
+  /** How many runs of this name may run at once. Users take turns. Runs that wait or sleep do not count. (Default: any number) */
   concurrency?: number | undefined;
   /**
    * Restricts what clients may do with their own runs besides reading them. Handlers decide for themselves whether to

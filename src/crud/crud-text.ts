@@ -50,9 +50,7 @@ export function argumentTypes(crud: CrudDefinition, operation: CrudOperation): r
   return operation === "upsert" ? ["text", "jsonb", "jsonb"] : undefined;
 }
 
-/**
- * JSON numbers are exact up to 53 bits, so wider types travel as text. PostgreSQL formats the other types correctly.
- */
+/** JSON numbers are exact up to 53 bits, so wider types travel as text. PostgreSQL formats the other types correctly. */
 export function toWire(column: ColumnDescription): string {
   const value = `t.${quote(column.name)}`;
   switch (column.kind) {

@@ -214,10 +214,7 @@ type Names<K> = K extends string ? K : never;
 export type Checked<O, Options> = [O, keyof O] extends [Options, keyof Options] ? O : Options;
 
 export interface CrudOptions<T extends PgTable = PgTable> {
-  /**
-   * Allows calls without authentication. The table's policies then decide what the caller may see and do. (Default:
-   * false)
-   */
+  /** Allows calls without authentication. The table's policies then decide what the caller may see and do. (Default: false) */
   allowAnonymous?: boolean | undefined;
   /** First part of the five names. (Default: the table's name) */
   prefix?: string | undefined;

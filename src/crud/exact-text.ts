@@ -1,6 +1,4 @@
-/**
- * Values as text in a form that their column's type surely accepts, for the parameters of prepared statements.
- */
+/** Values as text in a form that their column's type surely accepts, for the parameters of prepared statements. */
 import type { ColumnDescription } from "../contract/crud.ts";
 import { isStorableText } from "../kit/storable-text.ts";
 import { isUuid } from "../kit/uuid.ts";

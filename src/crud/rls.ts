@@ -254,9 +254,7 @@ export function isCaller(column: AnyPgColumn, helper = "ownerRls"): SQL {
   return sql`${column} = (select svc.current_user_id())${platformSql(cast(column, helper))}`;
 }
 
-/**
- * The caller's id is text, so it may need a cast. In a table's definition Drizzle only knows the column's builder name.
- */
+/** The caller's id is text, so it may need a cast. In a table's definition Drizzle only knows the column's builder name. */
 function cast(column: AnyPgColumn, helper: string): string {
   // Types are not checked at run time.
   if (!is(column, Column)) {

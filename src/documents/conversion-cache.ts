@@ -41,9 +41,7 @@ export interface Claim {
   release(): Promise<void>;
 }
 
-/**
- * Milliseconds. The claim of a dead process expires after this time; a living process renews it three times as often.
- */
+/** Milliseconds. The claim of a dead process expires after this time; a living process renews it three times as often. */
 const held = 30_000;
 
 /** @returns null while another process converts the same, or when the result exists by now */

@@ -1,7 +1,4 @@
-/**
- * Input and result of a conversion.
- * Next hop: `convert.ts` takes the one and makes the other.
- */
+/** Input and result of a conversion. Next hop: `convert.ts` takes the one and makes the other. */
 import type { ConvertedDocument, DocumentKind } from "../contract/documents.ts";
 import type { ErrorCode } from "../kit/error-codes.ts";
 

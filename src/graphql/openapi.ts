@@ -1,7 +1,4 @@
-/**
- * Describes `/api/graphql` in the OpenAPI document.
- * Next hop: `endpoint.ts` answers.
- */
+/** Describes `/api/graphql` in the OpenAPI document. Next hop: `endpoint.ts` answers. */
 import type { EffectiveConfig } from "../config/config.ts";
 import { type JsonSchema, objectOf } from "../kit/json-schema.ts";
 import { answers, anyone, json, nobody, type Part, text } from "../kit/parts.ts";

@@ -1,7 +1,4 @@
-/**
- * Writes the application's `sql/history.sql`, which lists the audited tables.
- * Next hop: `sql/history/install_history.sql`.
- */
+/** Writes the application's `sql/history.sql`, which lists the audited tables. Next hop: `sql/history/install_history.sql`. */
 import { literal } from "../postgres/schema-names.ts";
 import type { AuditedTable } from "./audited.ts";
 

@@ -143,9 +143,7 @@ export class BodyBudget {
   }
 }
 
-/**
- * What a request's body counts for. A property, because a WeakMap of all requests would cost each garbage collection.
- */
+/** What a request's body counts for. A property, because a WeakMap of all requests would cost each garbage collection. */
 interface Receipt {
   readonly budget: BodyBudget;
   /** Its "close" ends the account. */

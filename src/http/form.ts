@@ -15,9 +15,7 @@ import { type FormEvent, inUtf8, MultipartReader, malformed, notUtf8, type PartH
 /** Maximum number of fields and files in a route's form. */
 export const routeParts = 1000;
 
-/**
- * In bytes: a file up to the first size stays in memory, as long as the form's files together stay below the second.
- */
+/** In bytes: a file up to the first size stays in memory, as long as the form's files together stay below the second. */
 const smallFile = 64 * 1024;
 const smallFiles = 1024 * 1024;
 
@@ -32,9 +30,7 @@ export interface FormLimits {
   maxParts: number;
   /** (Default: the number of parts) */
   maxFiles?: number;
-  /**
-   * Called once with the first bytes of the field `data`, before more than 16 KiB are held; an error refuses the form.
-   */
+  /** Called once with the first bytes of the field `data`, before more than 16 KiB are held; an error refuses the form. */
   onLarge?: ((data: Buffer) => void) | undefined;
 }
 

@@ -106,9 +106,7 @@ export class RequestLimits {
   }
 }
 
-/**
- * The equivalent of Express's `request.ip`: calls by name never reach Express (docs/adr/0004-calls-before-express.md).
- */
+/** The equivalent of Express's `request.ip`: calls by name never reach Express (docs/adr/0004-calls-before-express.md). */
 export function addressOf({ socket, headers }: IncomingMessage, trustProxy: boolean | number): string | undefined {
   const forwarded = headers["x-forwarded-for"];
   if (trustProxy === false || typeof forwarded !== "string") return socket.remoteAddress;

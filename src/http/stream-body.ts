@@ -1,7 +1,4 @@
-/**
- * Streams answers from an async iterable, such as the text of a language model.
- * Next hop: `src/server/routes.ts` sends them.
- */
+/** Streams answers from an async iterable, such as the text of a language model. Next hop: `src/server/routes.ts` sends them. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ServerResponse } from "node:http";
 import { pipeline, Readable, Transform } from "node:stream";

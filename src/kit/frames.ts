@@ -1,7 +1,4 @@
-/**
- * Messages over a pipe between two of our processes: a JSON head, then bytes. Eight bytes in front contain both
- * lengths.
- */
+/** Messages over a pipe between two of our processes: a JSON head, then bytes. Eight bytes in front contain both lengths. */
 import type { Readable, Writable } from "node:stream";
 
 /** Maximum bytes of a message: an uncompressed image of 40 megapixels. */

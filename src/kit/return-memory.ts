@@ -1,6 +1,4 @@
-/**
- * Returns memory to the operating system that loading the modules took. Otherwise V8 keeps it: half of an idle process.
- */
+/** Returns memory to the operating system that loading the modules took. Otherwise V8 keeps it: half of an idle process. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 

@@ -117,9 +117,7 @@ function checkParts<Output>(
   return check();
 }
 
-/**
- * Plain objects, as from JSON and parsers. Not a Date, a Map or a class instance; the second test admits other realms.
- */
+/** Plain objects, as from JSON and parsers. Not a Date, a Map or a class instance; the second test admits other realms. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const proto: unknown = Object.getPrototypeOf(value);

@@ -27,9 +27,7 @@ export interface Ledger {
   sql: Map<string, string>;
   /** Checksums of texts applied before, by `scope/path`. */
   earlier: Map<string, readonly string[]>;
-  /**
-   * The objects that a file of policies/ created when it was applied, by `scope/path` (sql/migrate/access_state.sql).
-   */
+  /** The objects that a file of policies/ created when it was applied, by `scope/path` (sql/migrate/access_state.sql). */
   states: Map<string, string>;
   /** When each was last applied, by `scope/migrations/name` and `scope/sql/path`. */
   appliedAt: Map<string, Date>;

@@ -37,9 +37,7 @@ import { checkDeferred, refuseTransactionControl } from "./transaction-control.t
 export interface MigrateOptions extends Folders, Patience {
   /** Connection string of an administrator: may create roles and extensions, or already has them. */
   adminUrl: string;
-  /**
-   * Stops after the first n platform migrations, without later files of `sql/`, for tests. (Default: everything is applied)
-   */
+  /** Stops after the first n platform migrations, without later files of `sql/`, for tests. (Default: everything is applied) */
   platformMigrations?: number;
   /** Applies every file of `sql/` again, even if unchanged. This reverts manual changes. */
   again?: boolean;

@@ -19,10 +19,7 @@ export interface Patience {
    * deadlock_timeout: longer than that of the server, after which autovacuum cancels itself)
    */
   lockWaitMs?: number;
-  /**
-   * Called with a line per applied file and warning, whenever it releases its locks, and when it waits for another
-   * migration.
-   */
+  /** Called with a line per applied file and warning, whenever it releases its locks, and when it waits for another migration. */
   report?: ((line: string) => void) | undefined;
 }
 

@@ -7,10 +7,7 @@ import { withClient } from "../postgres/with-client.ts";
 import { checksum, type Folders, isApplied, readFiles, readLedger, type Scope, unknownMigrations } from "./ledger.ts";
 
 export interface FileStatus {
-  /**
-   * `scope/migrations/…` or `scope/sql/…`, as `svc migrate` reports it; `platform/queue` when the queue's schema is
-   * outdated.
-   */
+  /** `scope/migrations/…` or `scope/sql/…`, as `svc migrate` reports it; `platform/queue` when the queue's schema is outdated. */
   path: string;
   /**
    * `pending`: `svc migrate` would apply it. `edited`: a migration whose text differs from the applied one; `svc

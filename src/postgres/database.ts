@@ -33,9 +33,7 @@ export function requestDatabases(schema: Schema, production: boolean): CreateReq
   const dialect = new PgDialect();
   const relational = relationalSchema(schema);
   const fitsOnePlan = onePlanFits(schema);
-  /**
-   * A helpful error, not the security boundary: that is the login role, which has no more privileges than the caller.
-   */
+  /** A helpful error, not the security boundary: that is the login role, which has no more privileges than the caller. */
   const refuseRawSql = (): never => {
     throw misuseError("ctx.db", rawSql, production);
   };

@@ -235,9 +235,7 @@ export const isTransient = (error: unknown) => ["40001", "40P01"].includes(sqlSt
 export const isOutdated = (error: unknown) =>
   ["0A000", "42703", "42704", "42804", "42883", "42P01"].includes(sqlState(error) ?? "");
 
-/**
- * A migration has changed what a prepared statement answers with. The statement fails until its connection is closed.
- */
+/** A migration has changed what a prepared statement answers with. The statement fails until its connection is closed. */
 export const isPlanOutdated = (error: unknown) => fromDatabase(error)?.routine === "RevalidateCachedQuery";
 
 /**

@@ -6,10 +6,7 @@ import type { RequestTransaction } from "./transaction.ts";
 
 export type Reading<T> = (reader: RequestTransaction) => Promise<T>;
 
-/**
- * Reads in the call's transaction if it is open, since it may have written the rows; otherwise in a separate
- * transaction.
- */
+/** Reads in the call's transaction if it is open, since it may have written the rows; otherwise in a separate transaction. */
 export const readerOfCall =
   (transaction: RequestTransaction, readTransaction: () => RequestTransaction) =>
   <T>(work: Reading<T>): Promise<T> =>

@@ -1,7 +1,4 @@
-/**
- * Acronyms in brackets, with the words before them that they stand for: "World Health Organization (WHO)".
- * Next hop: none.
- */
+/** Acronyms in brackets, with the words before them that they stand for: "World Health Organization (WHO)". Next hop: none. */
 import { piecesOf, wordsOf } from "../text/words.ts";
 
 export function acronymsOf(claim: string): { acronym: string; words: string[] }[] {

@@ -1,7 +1,4 @@
-/**
- * Words that deny a statement, and pairs of words of which one denies the other: accurate, inaccurate.
- * Next hop: none.
- */
+/** Words that deny a statement, and pairs of words of which one denies the other: accurate, inaccurate. Next hop: none. */
 import { areAlike } from "./likeness.ts";
 
 const denials = new Set(

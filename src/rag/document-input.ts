@@ -1,7 +1,4 @@
-/**
- * Checks the input of `ctx.rag.ingest` before it is used.
- * Next hop: `src/rag/context.ts`.
- */
+/** Checks the input of `ctx.rag.ingest` before it is used. Next hop: `src/rag/context.ts`. */
 import type { IngestInput, Language } from "../contract/rag.ts";
 import type { RagScope } from "../contract/search.ts";
 import { SvcError } from "../kit/svc-error.ts";

@@ -1,7 +1,4 @@
-/**
- * Compares numbers and their units.
- * Next hop: `conflicts.ts`.
- */
+/** Compares numbers and their units. Next hop: `conflicts.ts`. */
 import { isNumber, isUnspaced } from "../text/words.ts";
 
 /**

@@ -6,10 +6,7 @@
 import { sentences } from "../text/sentences.ts";
 import type { FoundEvidence } from "./answer.ts";
 
-/**
- * The model's answer when the passages do not tell. It is a word of no language, so that it is not taken for a
- * sentence.
- */
+/** The model's answer when the passages do not tell. It is a word of no language, so that it is not taken for a sentence. */
 const unknown = "UNKNOWN";
 
 const system = `You answer a question from numbered passages of documents, and from nothing else you know.

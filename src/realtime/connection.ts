@@ -58,9 +58,7 @@ export class Connection implements Subscriber, ChannelSocket {
   /** When grants and tokens end, by the query's key. */
   readonly #ends = new Map<string, NodeJS.Timeout>();
 
-  /**
-   * @param socket below the websocket: events are written to it directly
-   */
+  /** @param socket below the websocket: events are written to it directly */
   constructor(
     websocket: WebSocket,
     socket: Duplex,

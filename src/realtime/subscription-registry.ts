@@ -1,7 +1,4 @@
-/**
- * Who has to hear what: the subscriptions of this process, by topic.
- * Next hop: `socket.ts` holds the connections.
- */
+/** Who has to hear what: the subscriptions of this process, by topic. Next hop: `socket.ts` holds the connections. */
 import { getHeapStatistics } from "node:v8";
 import type { Session } from "../kit/session.ts";
 import { textFrame } from "./outbox.ts";

@@ -227,10 +227,7 @@ function topicsOf(table: FollowedTable): TableTopics {
   return { every: tableTopics.every(name), many, columns, narrow, isShared };
 }
 
-/**
- * The lists that a row is or was in where they have no buckets, and the row itself. Rows with owners are told to these
- * alone.
- */
+/** The lists that a row is or was in where they have no buckets, and the row itself. Rows with owners are told to these alone. */
 function tell(crud: CrudDefinition, row: Row, topics: Set<string>): void {
   for (const owner of crud.owners.length > 0 ? crud.owners.map(({ name }) => `:${row[name] ?? ""}`) : [""]) {
     if (crud.realtime?.list && !crud.realtime.scoped) topics.add(`list:${crud.prefix}${owner}`);

@@ -1,7 +1,4 @@
-/**
- * Checks the input of searches: each mistake is a 400 that names the part and the accepted values.
- * Next hop: `context.ts`.
- */
+/** Checks the input of searches: each mistake is a 400 that names the part and the accepted values. Next hop: `context.ts`. */
 import { is } from "drizzle-orm";
 import { PgTable } from "drizzle-orm/pg-core";
 import { z } from "zod";
@@ -79,9 +76,7 @@ export function searchTable(known: ReadonlyMap<string, SearchTable>, table: unkn
   });
 }
 
-/**
- * A table without a column for a part has one fixed value. Another value would never find anything, so it is refused.
- */
+/** A table without a column for a part has one fixed value. Another value would never find anything, so it is refused. */
 export function checkScope(table: SearchTable, scope: ResolvedScope): ResolvedScope {
   if (!table.corpus && scope.corpus !== onlyCorpus)
     throw refusal("scope.corpus", `"${onlyCorpus}": the table has no other corpus`);

@@ -11,10 +11,7 @@ import { metricsText } from "./shared-metrics.ts";
 
 export interface Readiness {
   pools: Pick<Pools, "request" | "system" | "auth">;
-  /**
-   * The state of change notifications. For information only: without notifications clients poll, and everything else
-   * works.
-   */
+  /** The state of change notifications. For information only: without notifications clients poll, and everything else works. */
   realtime(): Pick<RealtimeState, "flow" | "lag">;
   /** Whether a shutdown has begun; balancers then send new requests elsewhere. */
   stopping(): boolean;

@@ -67,9 +67,7 @@ function ofStandby(error: unknown, standby: Standby): unknown {
   return new SvcError("UNAVAILABLE", undefined, { retryAfter: 1, cause: error });
 }
 
-/**
- * The primary's current position, for the header. Undefined if it is not available: the answer does not wait for it.
- */
+/** The primary's current position, for the header. Undefined if it is not available: the answer does not wait for it. */
 export const positionOf = (replicas: Replicas): Promise<string | undefined> =>
   replicas.position().catch(() => undefined);
 

@@ -1,7 +1,4 @@
-/**
- * The application's own routes (`httpRoutes` of defineApi).
- * Next hop: `src/call/invoke.ts`.
- */
+/** The application's own routes (`httpRoutes` of defineApi). Next hop: `src/call/invoke.ts`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { ReadableStream } from "node:stream/web";

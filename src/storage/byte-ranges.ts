@@ -5,9 +5,7 @@ import type { ByteRange } from "./drivers/driver.ts";
 /** First and last byte, or the number of last bytes. */
 const oneRange = /^bytes=[ \t]*(\d{0,20})-(\d{0,20})[ \t]*$/i;
 
-/**
- * @returns null to send the whole file: without a range, with several, with one of another version or an invalid one
- */
+/** @returns null to send the whole file: without a range, with several, with one of another version or an invalid one */
 export function requestedRange(
   headers: IncomingHttpHeaders,
   { size, etag }: { size: number; etag: string },

@@ -7,10 +7,7 @@ import type { Format } from "./transform-options.ts";
 
 const million = 1_000_000;
 
-/**
- * Pixels of the largest image that `w` and `h` can ask for. Only animations and originals in their own size have
- * more.
- */
+/** Pixels of the largest image that `w` and `h` can ask for. Only animations and originals in their own size have more. */
 const largest = 4096 * 4096;
 
 /** Pixels of an AVIF. Its encoder takes 20 bytes for each pixel. */

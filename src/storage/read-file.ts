@@ -18,9 +18,7 @@ export interface StoredFile {
   type: string;
 }
 
-/**
- * @returns a function that throws SvcError NOT_FOUND if the caller may not read it, PAYLOAD_TOO_LARGE above 50 MiB
- */
+/** @returns a function that throws SvcError NOT_FOUND if the caller may not read it, PAYLOAD_TOO_LARGE above 50 MiB */
 export const readFileOf =
   (storage: Storage, read: <T>(work: Reading<T>) => Promise<T>) =>
   (id: string): Promise<StoredFile> =>

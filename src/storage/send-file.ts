@@ -31,10 +31,7 @@ export interface FileAnswer {
   open?(range?: ByteRange): Promise<Readable | null>;
 }
 
-/**
- * Types that a browser may show. It saves all others: SVG, HTML and any XML could act as pages, whatever type they
- * claim.
- */
+/** Types that a browser may show. It saves all others: SVG, HTML and any XML could act as pages, whatever type they claim. */
 const shown = /^(image\/(png|jpeg|gif|webp|avif)|(audio|video)\/(?!.*\+xml$)[a-z0-9.+-]+)$/;
 
 /** A second defence for shown files: no scripts, no forms, an opaque origin. */

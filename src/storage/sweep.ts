@@ -8,10 +8,7 @@ import { unlimited } from "../postgres/silence.ts";
 import { mayRemoveBytes, objectKey, removeBytes, type Storage } from "./storage.ts";
 import { uploadPrefix } from "./upload-parts.ts";
 
-/**
- * In milliseconds, longer than any upload may take. Bytes are written before their row; younger ones may still get
- * one.
- */
+/** In milliseconds, longer than any upload may take. Bytes are written before their row; younger ones may still get one. */
 const sweepAge = 24 * 60 * 60_000;
 
 type Swept = Pick<Storage, "driver" | "pool" | "log">;

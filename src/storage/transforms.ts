@@ -21,9 +21,7 @@ const memory = 64 * 1024 * 1024;
 /** In bytes, measured: what a transform takes there besides its own, with the answer that is kept with it. */
 const perImage = 2_000;
 
-/**
- * Transforms stored for one object: there are billions of parameters, and anybody may request a public image in any.
- */
+/** Transforms stored for one object: there are billions of parameters, and anybody may request a public image in any. */
 const maxKept = 64;
 
 /** Bytes of transforms stored for one object: four times the original, but at least 16 MiB. */
@@ -32,9 +30,7 @@ const maxKeptBytes = (original: number) => Math.max(16 * 1024 * 1024, 4 * origin
 /** Objects whose stored transforms a process counts. */
 const maxKnown = 10_000;
 
-/**
- * In milliseconds: after a costly transform of an object was killed, its costly transforms are refused for this time.
- */
+/** In milliseconds: after a costly transform of an object was killed, its costly transforms are refused for this time. */
 const refusedFor = 600_000;
 
 export interface Transforms {
@@ -108,9 +104,7 @@ export function createTransforms(
     }
   }
 
-  /**
-   * Removes all transforms of an object when there are too many or too large ones; those in use are soon made again.
-   */
+  /** Removes all transforms of an object when there are too many or too large ones; those in use are soon made again. */
   async function makeRoom({ bytesId: id, size }: FoundObject, bytes: number): Promise<void> {
     let kept = known.get(id);
     if (!kept) {

@@ -9,9 +9,7 @@ import { mask, shortest } from "./mask.ts";
 import { censor, redact } from "./redact.ts";
 import { traceFields } from "./span.ts";
 
-/**
- * Redacted keys in the bindings of child loggers, which `redact` does not see: these names, on the first two levels.
- */
+/** Redacted keys in the bindings of child loggers, which `redact` does not see: these names, on the first two levels. */
 const carried = ["password", "token", "sessionToken", "secret", "authorization", "cookie", "apiKey"];
 
 /**

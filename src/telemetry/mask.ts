@@ -5,10 +5,7 @@
 
 const masked = "[redacted]";
 
-/**
- * The first group of a match is kept. A message may contain untrusted text, so no pattern rescans text that it has
- * read.
- */
+/** The first group of a match is kept. A message may contain untrusted text, so no pattern rescans text that it has read. */
 const shapes: readonly RegExp[] = [
   /()\beyJ(?:(?!-eyJ)[\w-]){8,}\.[\w-]{8,}\.[\w-]{8,}/g, // JSON Web Tokens
   /\b(Bearer\s+)[\w.~+/=-]{12,}|\b(?:Basic\s+)[A-Za-z0-9+/]{16,}={0,2}/gi,

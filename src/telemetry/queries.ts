@@ -112,10 +112,7 @@ export function describeStatement(text: string): StatementName {
   return found;
 }
 
-/**
- * Text that may contain "from somebody" but is not a statement: strings, to their end or that of the text, and
- * comments.
- */
+/** Text that may contain "from somebody" but is not a statement: strings, to their end or that of the text, and comments. */
 const quoted = /"(?:[^"]|"")*"?|'(?:[^']|'')*'?|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 
 /** Strings with backslash escapes and dollar-quoted strings are rare: for such a text only its first word is used. */

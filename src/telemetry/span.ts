@@ -5,10 +5,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/**
- * Names and values by OpenTelemetry's semantic conventions; our own begin with `svc.`. Never a value of a row or a
- * request.
- */
+/** Names and values by OpenTelemetry's semantic conventions; our own begin with `svc.`. Never a value of a row or a request. */
 export type SpanAttributes = Record<string, string | number | boolean>;
 
 export type Kind = "server" | "client" | "producer" | "consumer" | "internal";
@@ -24,9 +21,7 @@ export interface Span {
   readonly traceparent: string;
   set(attributes: SpanAttributes): void;
   rename(name: string): void;
-  /**
-   * @param type of the error, from a bounded set: a code or a class. Not its message, which may contain private data
-   */
+  /** @param type of the error, from a bounded set: a code or a class. Not its message, which may contain private data */
   fail(type: string): void;
   child(name: string, kind: Kind, attributes?: SpanAttributes): Span;
   /** Runs `work` with this as the active span. */

@@ -65,10 +65,7 @@ export function cutDocument(document: string, format: "markdown" | "text"): Sect
   return sections;
 }
 
-/**
- * Fills chunks with sentences. A block is split only if it does not fit. A page starts a new chunk, because it is
- * cited.
- */
+/** Fills chunks with sentences. A block is split only if it does not fit. A page starts a new chunk, because it is cited. */
 function chunksOf(blocks: Block[], place: Places): Chunk[] {
   const chunks: Chunk[] = [];
   let open: Chunk | undefined;

@@ -19,9 +19,7 @@ export function requireFunctions(all: readonly unknown[], says: string): void {
   if (!Array.isArray(all) || all.some((one) => typeof one !== "function")) throw new WorkflowMistake(says);
 }
 
-/**
- * @param what begins our own messages. Other messages stay internal: toJSON() of an author's object may throw anything
- */
+/** @param what begins our own messages. Other messages stay internal: toJSON() of an author's object may throw anything */
 export function checked<T>(what: string, work: () => T): T {
   try {
     return work();

@@ -28,9 +28,7 @@ export interface RunningStep {
   readonly storage: WorkflowContext["storage"];
 }
 
-/**
- * What a replay can do. `step` and `wait` write, and throw RunLostError when the run no longer belongs to this worker.
- */
+/** What a replay can do. `step` and `wait` write, and throw RunLostError when the run no longer belongs to this worker. */
 export interface ReplayPort {
   /** Runs a step and records its result; its failure too if `last` returns true. */
   step<T>(position: string, name: string, last: (error: unknown) => boolean, run: Enter<T>): Promise<T>;

@@ -1,7 +1,4 @@
-/**
- * `useChannel`: a component is in a channel while it is mounted.
- * Next hop: `joinChannel` of @svc/client.
- */
+/** `useChannel`: a component is in a channel while it is mounted. Next hop: `joinChannel` of @svc/client. */
 "use client";
 
 import {

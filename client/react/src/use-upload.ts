@@ -1,7 +1,4 @@
-/**
- * `useUpload`: the upload of one file, with its progress; it can be paused and continued.
- * Next hop: `client.upload`.
- */
+/** `useUpload`: the upload of one file, with its progress; it can be paused and continued. Next hop: `client.upload`. */
 "use client";
 
 import { SvcError } from "@svc/client";

@@ -1,7 +1,4 @@
-/**
- * `useWorkflow`: one run with its timeline, which updates while it is mounted.
- * Next hop: `use-query.ts`.
- */
+/** `useWorkflow`: one run with its timeline, which updates while it is mounted. Next hop: `use-query.ts`. */
 "use client";
 
 import type { Query } from "@svc/client";

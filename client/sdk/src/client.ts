@@ -1,7 +1,4 @@
-/**
- * `createSvcClient`: calls the operations of a backend by their references.
- * Next hop: `request.ts`.
- */
+/** `createSvcClient`: calls the operations of a backend by their references. Next hop: `request.ts`. */
 import { type AuthClient, fetchOf } from "./auth/create-auth-client.ts";
 import { fixedCredentials } from "./auth/fixed-credentials.ts";
 import { authorized, sameCaller } from "./authorized.ts";

@@ -1,7 +1,4 @@
-/**
- * Studio's page: no framework, no build step, all state in the address.
- * Next hop: `panels.ts`; `dom.ts` makes the elements.
- */
+/** Studio's page: no framework, no build step, all state in the address. Next hop: `panels.ts`; `dom.ts` makes the elements. */
 import { enter } from "./api.ts";
 import { append, h, problem } from "./dom.ts";
 import { openPalette } from "./palette.ts";

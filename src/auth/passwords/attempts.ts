@@ -211,9 +211,7 @@ export class Attempts {
     await this.#counters.take(counters);
   }
 
-  /**
-   * Counts a mail that accompanies another action, which has its own limit and must not fail. False: do not send it.
-   */
+  /** Counts a mail that accompanies another action, which has its own limit and must not fail. False: do not send it. */
   async mayMail(email: string): Promise<boolean> {
     try {
       await this.mail([email], null);

@@ -15,10 +15,7 @@ const maxHashes = 3;
 /** Sign-ins that may wait for a hash: some seconds' worth. */
 const maxWaiting = 100;
 
-/**
- * Waiting sign-ins of one network. A browser sends one at a time; a bridge without client addresses sends those of all
- * users.
- */
+/** Waiting sign-ins of one network. A browser sends one at a time; a bridge without client addresses sends those of all users. */
 const maxWaitingPerNetwork = 20;
 
 export class HashQueue {

@@ -1,7 +1,4 @@
-/**
- * Endpoints for links in mails: verify an address, and reset a forgotten password.
- * Next hop: `../mail/mail-links.ts`.
- */
+/** Endpoints for links in mails: verify an address, and reset a forgotten password. Next hop: `../mail/mail-links.ts`. */
 import type { Router } from "express";
 import { requireDestination } from "../../http/origin-policy.ts";
 import { SvcError } from "../../kit/svc-error.ts";

@@ -111,9 +111,7 @@ export class Jwts {
     }
   }
 
-  /**
-   * When the session ends, in milliseconds since 1970; null when it has ended or the user's row has another version.
-   */
+  /** When the session ends, in milliseconds since 1970; null when it has ended or the user's row has another version. */
   async #endOf({ id, user }: Session, version: unknown): Promise<number | null> {
     if (!Number.isSafeInteger(version)) return null;
     const what = "expires_at from auth.check_session($1, $2, $3)";

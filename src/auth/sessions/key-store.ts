@@ -32,10 +32,7 @@ interface KnownKey {
 }
 
 export const algorithm = "EdDSA";
-/**
- * In milliseconds: how long an unknown `kid` is rejected without a query, so that invented ids cannot cause a query
- * each.
- */
+/** In milliseconds: how long an unknown `kid` is rejected without a query, so that invented ids cannot cause a query each. */
 const lookAgainAfter = 2_000;
 /** In milliseconds: how soon a process notices that an operator has retired or removed a key. */
 const trustFor = 60_000;

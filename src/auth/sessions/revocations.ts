@@ -100,10 +100,7 @@ export class Revocations {
     }
   }
 
-  /**
-   * Yields, over one connection, when each heartbeat was requested. Throws when no heartbeat arrives or the connection
-   * ends.
-   */
+  /** Yields, over one connection, when each heartbeat was requested. Throws when no heartbeat arrives or the connection ends. */
   async *#signsOfLife(): AsyncGenerator<number> {
     const { url, pool, verified } = this.#options;
     const { signal } = this.#stopping;

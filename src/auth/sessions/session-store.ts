@@ -145,10 +145,7 @@ export class SessionStore {
     if (!row?.lives) throw new SvcError("UNAUTHORIZED");
   }
 
-  /**
-   * Ends a session and, in this process, its JWTs at once; other processes are notified. An unknown token is not an
-   * error.
-   */
+  /** Ends a session and, in this process, its JWTs at once; other processes are notified. An unknown token is not an error. */
   async end(token: string): Promise<void> {
     const row = await this.#read(token);
     await this.#delete(token);

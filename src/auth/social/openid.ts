@@ -21,10 +21,7 @@ import { describeFailure } from "./failure.ts";
 import { type Profile, readProfile } from "./profile.ts";
 import { fetchLimited, Provider, type ProviderSettings, type Tokens, timeout } from "./provider.ts";
 
-/**
- * In milliseconds: how long the discovered endpoints are cached. openid-client caches the provider's keys (five
- * minutes).
- */
+/** In milliseconds: how long the discovered endpoints are cached. openid-client caches the provider's keys (five minutes). */
 const lifetime = 60 * 60 * 1000;
 
 export interface OpenIdOptions {

@@ -71,9 +71,7 @@ function decodeLegacy(bytes: Buffer): string | null {
   return best && best.likelihood >= 0.6 ? best.text : null;
 }
 
-/**
- * The share of pairs inside KS X 1001. CP949's additions are rare in real text, but frequent in Johab read as CP949.
- */
+/** The share of pairs inside KS X 1001. CP949's additions are rare in real text, but frequent in Johab read as CP949. */
 function koreanLikelihood(bytes: Buffer): number {
   let pairs = 0;
   let standard = 0;

@@ -1,7 +1,4 @@
-/**
- * The second parser for DOCX: mammoth converts its styles to HTML and keeps notes.
- * Next hop: `html.ts`.
- */
+/** The second parser for DOCX: mammoth converts its styles to HTML and keeps notes. Next hop: `html.ts`. */
 import mammoth from "mammoth";
 import type { Converted } from "../types.ts";
 import { htmlToMarkdown } from "./html.ts";

@@ -10,9 +10,7 @@ import { readPages } from "./pdf-text.ts";
 import { openPdf } from "./pdfium.ts";
 import { judgeHeadings, judgeParagraphs, Recall } from "./quality.ts";
 
-/**
- * Pages per part of a long PDF. Each part is released before the next one, so memory does not grow with the document.
- */
+/** Pages per part of a long PDF. Each part is released before the next one, so memory does not grow with the document. */
 const partOfPages = 100;
 /** Pages per part of a long PDF that are compared with the file. A share decides, so a sample is enough. */
 const judgedOfPart = 10;

@@ -1,7 +1,4 @@
-/**
- * Reads the signs of a page, line by line, with their places.
- * Next hop: `pdf-text.ts` makes runs of them.
- */
+/** Reads the signs of a page, line by line, with their places. Next hop: `pdf-text.ts` makes runs of them. */
 import { floatsAt, type Matrix, moved, multiply, type OpenPdf, scratch } from "./pdfium.ts";
 
 /** How a page is shown. */

@@ -1,7 +1,4 @@
-/**
- * Draws pages of a PDF as images for OCR.
- * Next hop: `png.ts` writes them, `../ocr.ts` reads them.
- */
+/** Draws pages of a PDF as images for OCR. Next hop: `png.ts` writes them, `../ocr.ts` reads them. */
 import { type OpenPdf, openPdf } from "./pdfium.ts";
 import { grayPng } from "./png.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Writes a gray image as PNG (https://www.w3.org/TR/png-3/).
- */
+/** Writes a gray image as PNG (https://www.w3.org/TR/png-3/). */
 import { crc32, deflateSync } from "node:zlib";
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

@@ -1,7 +1,4 @@
-/**
- * `local_text`: converts text, Markdown, HTML and CSV in any known encoding.
- * Next hop: `charset.ts`, and `html.ts` for HTML.
- */
+/** `local_text`: converts text, Markdown, HTML and CSV in any known encoding. Next hop: `charset.ts`, and `html.ts` for HTML. */
 import type { DocumentKind } from "../../contract/documents.ts";
 import type { Converted } from "../types.ts";
 import { decodeText } from "./charset.ts";

@@ -39,9 +39,7 @@ export function numberByIdentity(table: Table): void {
   }
 }
 
-/**
- * How PostgreSQL changes a sequence with its column's type: a maximum that was the old type's becomes the new type's.
- */
+/** How PostgreSQL changes a sequence with its column's type: a maximum that was the old type's becomes the new type's. */
 export function retypeIdentity(identity: Identity, from: string, to: string): Identity {
   const end = maxima[storedType(to)];
   return identity.maxValue === maxima[storedType(from)] && end !== undefined

@@ -91,10 +91,7 @@ export function diffUserFields(before: Snapshot, after: Snapshot): { change: str
   return { change, drop };
 }
 
-/**
- * Whether PostgreSQL can convert the type: everything to text, and numbers to and from booleans, but timestamps to
- * neither.
- */
+/** Whether PostgreSQL can convert the type: everything to text, and numbers to and from booleans, but timestamps to neither. */
 function converts({ type: from }: UserField, { type: to }: UserField): boolean {
   return from === to || [from, to].includes("text") || ![from, to].includes("timestamptz");
 }

@@ -1,7 +1,4 @@
-/**
- * Checks requests to the bridge: only small JSON requests of the frontend's own pages are accepted.
- * Next hop: none.
- */
+/** Checks requests to the bridge: only small JSON requests of the frontend's own pages are accepted. Next hop: none. */
 import { SvcError } from "../error.ts";
 
 /** In bytes. */

@@ -1,7 +1,4 @@
-/**
- * Name and passwords of the bridge's session cookie, checked once.
- * Next hop: `sealed-session.ts`.
- */
+/** Name and passwords of the bridge's session cookie, checked once. Next hop: `sealed-session.ts`. */
 
 export interface BridgeSessionOptions {
   /** Seals the cookie; at least 32 characters, from the environment. Either this or `passwords`. */
