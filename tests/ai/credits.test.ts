@@ -79,5 +79,8 @@ test("of two workers that complete a transcription at once, one is paid, and its
     { state: "settled" },
     { state: "released" },
   ]);
-  expect(await db.sql("select text from svc.ai_transcriptions where user_id = 'dan'")).toEqual([{ text: "the first" }]);
+  await db.sql("select svc_private.end_transcription($1, 'failed', null, 'late', null)", [id]); // by a third one
+  expect(await db.sql("select status, text from svc.ai_transcriptions where user_id = 'dan'")).toEqual([
+    { status: "completed", text: "the first" },
+  ]);
 });
