@@ -182,3 +182,15 @@ describe("pages", () => {
     await expect.poll(red.names).toContain("first");
   });
 });
+
+test("a caller's teams are named once, also where a membership is stored twice or names no team", async () => {
+  await db.sql(`create table seats (team text, user_id text);
+    insert into seats values ('a', 'ann'), ('a', 'ann'), (null, 'ann'), ('b', 'ann'), ('c', 'bob');
+    grant select on seats to svc_authenticated`);
+  const client = await db.connect("request");
+  await client.query("begin; set local svc.user_id = 'ann'; set local role svc_authenticated");
+  const scopes = [{ schema: "public", table: "seats", team: "team", user: "user_id" }];
+  const { rows } = await client.query("select svc.caller_teams($1) as teams", [JSON.stringify(scopes)]);
+  await client.query("rollback");
+  expect(rows).toEqual([{ teams: [["a", "b"]] }]);
+});
