@@ -97,27 +97,3 @@ describe.skipIf(!inject("vector"))("vector search", () => {
     expect(known).toEqual({ it: true });
   });
 });
-
-test("of private rows that the policies show, the search by vector finds the caller's", async () => {
-  await db.sql(`
-    create table drafts (id integer primary key, title text, user_id text, visibility text);
-    insert into drafts values (1, 'x', 'ann', 'private'), (2, 'x', 'bob', 'private'), (3, 'x', 'bob', 'public')`);
-  const scope = { corpus: null, visibility: "visibility", owner: "user_id", always: null };
-  const declared = [{ table: "public.drafts", id: "id", fields: ["title"], language: "simple", ...scope }];
-  await db.sql("select svc_private.install_search($1, 'drafts')", [JSON.stringify(declared)]);
-  const client = await db.connect("admin");
-  await client.query("begin; select set_config('svc.user_id', 'ann', true)");
-  const shown = async (asked: object) => {
-    const { rows } = await client.query(
-      "select svc_hidden.search_condition(svc_hidden.search_target('public.drafts'), $1, '[]') as condition",
-      [{ corpus: "default", ...asked }],
-    );
-    return (await client.query(`select id from drafts t where ${rows[0].condition} order by id`)).rows.map(
-      ({ id }) => id,
-    );
-  };
-  expect(await shown({ visibility: "private" })).toEqual([1]);
-  expect(await shown({ visibility: "private", owner: "bob" })).toEqual([2]);
-  expect(await shown({ visibility: "public" })).toEqual([3]);
-  await client.query("rollback");
-});

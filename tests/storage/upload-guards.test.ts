@@ -203,3 +203,16 @@ test("a read grant of a user who is banned finds nothing", async () => {
   const find = "select reader from svc_private.find_storage_objects($1, '{user ann,user eve}')";
   expect(await db.sql(find, [ids])).toEqual([{ reader: "user ann" }]);
 });
+
+test("an upload in parts begins with the scopes of its API key, as the policies ask for them", async () => {
+  await db.sql(`create policy by_scope on svc.storage_objects as restrictive for insert to svc_authenticated
+    with check ((select svc.has_scope('files:write')))`);
+  const start = (identity: string) =>
+    db.sql(
+      "select refused from svc_private.start_upload('ann', 'x', 'text/plain', 'private', 10, '1 hour', 99, null, null, $1)",
+      [identity],
+    );
+  await expect(start("ann\tkey\tfiles:read")).rejects.toMatchObject({ code: "42501" });
+  for (const identity of ["ann\tkey\tfiles:write", "ann"]) expect(await start(identity)).toEqual([{ refused: null }]);
+  await db.sql("drop policy by_scope on svc.storage_objects");
+});
