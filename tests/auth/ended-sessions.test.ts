@@ -139,6 +139,32 @@ test("scopes limit API keys and callers without an account, and neither users no
   ]).toEqual([false, false, false]);
 });
 
+test("the actor is the user, what stands for the user, or the system", async () => {
+  const client = await db.connect("admin");
+  const actor = async (role: string, user: string, set = "") => {
+    await client.query("begin");
+    const values = [user, role, set];
+    await client.query(
+      "select set_config('svc.user_id', $1, true), set_config('role', $2, true), set_config('svc.actor', $3, true)",
+      values,
+    );
+    const { rows } = await client.query("select svc.current_actor() as it");
+    await client.query("rollback");
+    return rows[0].it;
+  };
+  const service = "service_00000000-0000-4000-8000-000000000001";
+  expect([
+    await actor("svc_authenticated", "ann"),
+    await actor("svc_authenticated", "ann", "job"),
+    await actor("svc_authenticated", "ann\tvisit\tboss"),
+    await actor("svc_authenticated", "ann\tkey\t*"),
+    await actor("svc_authenticated", `${service}\tkey\t*`),
+    await actor("svc_authenticated", service, "job"),
+    await actor("svc_system", "", "job"),
+    await actor("svc_anonymous", ""),
+  ]).toEqual(["user", "job", "visit", "key", "service", "job", "system", null]);
+});
+
 test("only an encrypted value of a column for such values is encrypted again", async () => {
   const [old, next] = ["$ba$1$old", "$ba$2$next"];
   const reseal = (column: string, from: string, to: string, table = "auth.account") =>
