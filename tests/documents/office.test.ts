@@ -79,6 +79,49 @@ test.each(parsers)("a DOCX keeps hyphens that are shown, and loses those that ar
   expect(markdown.trim()).toBe("Donaudampfschiff, E\u2011Mail");
 });
 
+test.each(parsers)(
+  "a DOCX has the base of a ruby, signs of symbol fonts and tabs to a margin, by %s",
+  async (engine) => {
+    const ruby = `<w:r><w:ruby><w:rubyPr/><w:rt>${run("かんじ")}</w:rt><w:rubyBase>${run("漢字")}</w:rubyBase></w:ruby></w:r>`;
+    const signs = [
+      `<w:sym w:font="Symbol" w:char="F061"/>`,
+      `<w:sym w:char="F0FC" w:font="Wingdings"/>`,
+      `<w:sym w:font="Unknown" w:char="F061"/>`,
+    ];
+    const body = [
+      `${run("これは")}${ruby}${run("です")}`,
+      `<w:r><w:t xml:space="preserve">angle </w:t>${signs.join("")}</w:r>`,
+      `<w:r><w:t>left</w:t><w:ptab w:relativeTo="margin" w:alignment="right"/><w:t>right</w:t></w:r>`,
+    ];
+    const bytes = await word(body.map((paragraph) => `<w:p>${paragraph}</w:p>`).join(""));
+    const { markdown, warnings } = await runEngine({ engine, kind: "docx" }, bytes);
+    expect(markdown.trim().split(/\n+/)).toEqual([
+      "これは漢字です",
+      "angle α✓",
+      expect.stringMatching(/^left\sright$/),
+    ]);
+    expect(warnings).toEqual([]);
+  },
+);
+
+test.each(parsers)("a DOCX loses hidden text, and nothing that is shown, by %s", async (engine) => {
+  const run = (text: string, properties: string) => `<w:r><w:rPr>${properties}</w:rPr><w:t>${text}</w:t></w:r>`;
+  const box = `<w:r><w:rPr><w:vanish/></w:rPr><w:pict><v:textbox xmlns:v="v"><w:txbxContent><w:p>${run("Box.", "")}</w:p></w:txbxContent></v:textbox></w:pict></w:r>`;
+  const runs = [
+    run("One.", "<w:b/>"),
+    run("secret", '<w:b/><w:vanish/><w:sz w:val="20"/>'),
+    run("secret", '<w:vanish w:val="true"/>'),
+    run("Two.", '<w:vanish w:val="0"/>'),
+    run("Three.", '<w:rPrChange w:id="1" w:author="a"><w:rPr><w:vanish/></w:rPr></w:rPrChange>'),
+  ];
+  const { markdown } = await runEngine(
+    { engine, kind: "docx" },
+    await word(`<w:p>${runs.join("")}</w:p><w:p>${box}</w:p>`),
+  );
+  expect(markdown).not.toContain("secret");
+  expect(markdown.replaceAll(/[*_\s]/g, "")).toContain("One.Two.Three.");
+});
+
 test("HTML loses its soft hyphens", async () => {
   const { markdown } = await runEngine({ engine: "local_text", kind: "html" }, Buffer.from("<p>Donau&shy;dampf</p>"));
   expect(markdown.trim()).toBe("Donaudampf");
