@@ -17,7 +17,7 @@ export interface KeptConversion {
 }
 
 /** Increased when converters change their results: stored results are then no longer found. */
-const generation = 4;
+const generation = 5;
 
 /** Everything that decides the result beside the bytes. Of the file name, only what determines the format. */
 export function conversionKey(options: ConvertOptions): string {

@@ -36,6 +36,13 @@ const legacy = {
   "PowerPoint Document": ["A legacy presentation (.ppt)", "Export it as PDF."],
 } as const;
 
+/** By a part that only they have. */
+const otherPackages = {
+  "ppt/presentation.xml": ["A presentation (.pptx)", "Export it as PDF."],
+  "xl/workbook.bin": ["A binary workbook (.xlsb)", "Save it as .xlsx."],
+  "content.xml": ["An OpenDocument file (.odt, .ods or .odp)", "Save it as .docx, .xlsx or PDF."],
+} as const;
+
 /** @throws SvcError UNSUPPORTED_MEDIA_TYPE, DOCUMENT_ENCRYPTED, DOCUMENT_UNREADABLE */
 export function sniff(bytes: Buffer, { filename = "", mimeType = "" }: ConvertOptions): DocumentKind {
   if (bytes.length === 0) throw unreadable("The file is empty.");
@@ -49,6 +56,8 @@ export function sniff(bytes: Buffer, { filename = "", mimeType = "" }: ConvertOp
   if (images.test(hex) || /^(RIFF....WEBP|....ftyp(hei|hev|mif1|msf1|avi))/s.test(head)) {
     throw unsupported("An image", "Use ai.vision.extractText, or an image part in ai.chat.");
   }
+  // Its text is between commands, which would be text of a plain file.
+  if (head.startsWith("{\\rtf")) throw unsupported("Rich text (.rtf)", "Save it as .docx.");
   return textKind(head, filename, mimeType);
 }
 
@@ -59,7 +68,8 @@ function packageKind(bytes: Buffer): DocumentKind {
   if (names.has("word/document.xml")) return "docx";
   if (names.has("xl/workbook.xml")) return "xlsx";
   if ([...names].some((name) => /^Contents\/section\d+\.xml$/i.test(name))) return "hwpx";
-  if (names.has("ppt/presentation.xml")) throw unsupported("A presentation (.pptx)", "Export it as PDF.");
+  for (const [part, [what, instead]] of Object.entries(otherPackages))
+    if (names.has(part)) throw unsupported(what, instead);
   if ([...names].some((name) => /(^|\/)document\d*\.xml$/.test(name))) return "docx";
   throw unsupported("This kind of zip", "Convert the documents in it one by one.");
 }

@@ -116,6 +116,7 @@ describe("what is not converted says what to use instead", () => {
     ["DOC", compound("WordDocument"), ".docx"],
     ["XLS", compound("Workbook"), ".xlsx"],
     ["PPT", compound("PowerPoint Document"), "PDF"],
+    ["RTF", Buffer.from("{\\rtf1\\ansi{\\fonttbl{\\f0 Arial;}}\\f0 Words\\par}"), ".docx"],
   ])("%s", async (_, bytes, instead) => {
     await expect(convertDocument(bytes)).rejects.toMatchObject({
       code: "UNSUPPORTED_MEDIA_TYPE",
@@ -123,12 +124,18 @@ describe("what is not converted says what to use instead", () => {
     });
   });
 
-  test("PPTX", async () => {
+  test.each([
+    ["PPTX", "ppt/presentation.xml", "A presentation (.pptx)", "Export it as PDF."],
+    ["ODT, ODS and ODP", "content.xml", "An OpenDocument file (.odt, .ods or .odp)", "Save it as .docx, .xlsx or PDF."],
+    ["XLSB", "xl/workbook.bin", "A binary workbook (.xlsb)", "Save it as .xlsx."],
+    ["another zip", "notes.txt", "This kind of zip", "Convert the documents in it one by one."],
+  ])("%s", async (_, part, what, hint) => {
     const { default: JsZip } = await import("jszip");
-    const zip = new JsZip().file("ppt/presentation.xml", "<p:presentation/>");
-    await expect(convertDocument(await zip.generateAsync({ type: "nodebuffer" }))).rejects.toMatchObject({
+    const bytes = await new JsZip().file(part, "<a/>").generateAsync({ type: "nodebuffer" });
+    await expect(convertDocument(bytes)).rejects.toMatchObject({
       code: "UNSUPPORTED_MEDIA_TYPE",
-      hint: "Export it as PDF.",
+      message: expect.stringContaining(what),
+      hint,
     });
   });
 });

@@ -21,8 +21,8 @@ export type Row = Segment[];
 const backwardSign = String.raw`[\u0590-\u065f\u066d-\u06ef\u06fa-\u08ff\ufb1d-\ufdff\ufe70-\ufefe]`;
 export const rightToLeft = new RegExp(backwardSign, "u");
 const everyRightToLeft = new RegExp(backwardSign, "gu");
-/** Signs that begin items, for a character class. Those of Symbol and Wingdings, as Word uses, have codes of their own. */
-export const bullets = "•‣▪◦●○■□\uf0b7\uf0a7\uf0d8\uf076";
+/** Signs that begin items, for a character class. Those of Symbol, Wingdings and OpenSymbol have codes of their own. */
+export const bullets = "•‣▪◦●○■□\uf0b7\uf0a7\uf0d8\uf076\uf095";
 const bullet = new RegExp(String.raw`^(?:[${bullets}–—*-]|\(?(?:\d{1,3}|[a-z])[.)])$`);
 
 /** From top to bottom. */
