@@ -1,7 +1,7 @@
 // If this file fails, a conversion loses text in silence: moved sentences, captions, headers.
 import { describe, expect, test } from "vitest";
 import { convertDocument } from "../../src/documents/convert.ts";
-import { cell, word, workbook } from "../support/office.ts";
+import { cell, relation, word, workbook } from "../support/office.ts";
 
 const run = (text: string) => `<w:r><w:t xml:space="preserve">${text}</w:t></w:r>`;
 const by = 'w:id="1" w:author="Ann" w:date="2026-01-01T00:00:00Z"';
@@ -34,6 +34,22 @@ describe("a DOCX", () => {
       "A field result.",
       "Tagged text.",
     ]);
+    expect(warnings).toEqual([]);
+  });
+
+  test.for([
+    ["parser_a", "A well. (Dug by hand.)"],
+    ["parser_b", "A well.[^footnote-2] [^footnote-2]: Dug by hand."],
+  ] as const)("has a note with its own words alone, by %s", async ([provider, text]) => {
+    const body = `<w:p>${run("A well.")}<w:r><w:footnoteReference w:id="2"/></w:r></w:p>`;
+    const ref = `<w:r><w:footnoteRef/></w:r>${run("Dug by hand.")}`;
+    const notes = `<w:footnotes ${space}><w:footnote w:id="0" w:type="separator"><w:p/></w:footnote><w:footnote w:id="2"><w:p>${ref}</w:p></w:footnote></w:footnotes>`;
+    const parts = {
+      "word/footnotes.xml": notes,
+      "word/_rels/document.xml.rels": relation("footnotes", "footnotes.xml"),
+    };
+    const { markdown, warnings } = await convertDocument(await word(body, parts), { filename: "note.docx", provider });
+    expect(markdown.trim().split(/\s+/).join(" ")).toBe(text);
     expect(warnings).toEqual([]);
   });
 

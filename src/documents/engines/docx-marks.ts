@@ -1,26 +1,34 @@
 /**
- * Marks in the text of a DOCX, which survive parsers that drop what they stand for: formulas and the labels of lists.
- * They are signs of the private use area, which no text has.
+ * Marks in the text of a DOCX, which survive parsers that drop what they stand for: formulas, the labels of lists
+ * and the beginnings of notes. They are signs of the private use area, which no text has.
  * Next hop: `docx-source.ts` sets them before a parser runs, `run.ts` resolves them after it.
  */
 
-const [formula, formulaEnd, item, itemEnd] = ["\ue000", "\ue001", "\ue002", "\ue003"];
-export const anyMark = /[\ue000-\ue003]/g;
+const [formula, formulaEnd, item, itemEnd, note] = ["\ue000", "\ue001", "\ue002", "\ue003", "\ue004"];
+export const anyMark = /[\ue000-\ue004]/g;
 
 export const markFormula = (latex: string) => `${formula}${latex}${formulaEnd}`;
 /** @param label such as "2.1."; "" for a bullet */
 export const markItem = (level: number, label: string) => `${item}${level} ${label}${itemEnd}`;
+
+const startOfNote = /<w:(foot|end)note\s(?:(?!<\/w:\1note>)[\s\S])*?<w:t(?:\s[^>]*)?>/g;
+/** kordoc writes the Korean word for a note before each of its notes. */
+const wordOfNote = /(?<=\()주: ?\ue004\s*/g;
+
+/** @param notes XML of the part of footnotes or endnotes */
+export const markNotes = (notes: string) => notes.replace(startOfNote, (start) => start + note);
 
 const itemAtStart = /^[ \t]*(?:[-*•] |\d+\\?\. )?[ \t]*((?:\*\*|[*_])*)\ue002(\d+) ([^\ue003]*)\ue003[ \t]*(.*)$/;
 /** Labels that begin an item of a list in Markdown; others are text of the item. */
 const known = /^\d{1,9}[.)]$/;
 
 export function resolveMarks(markdown: string): string {
-  if (!/[\ue000-\ue003]/.test(markdown)) return markdown;
+  if (markdown.search(anyMark) < 0) return markdown;
   return nested(markdown.split("\n"))
     .join("\n")
     .replace(/\ue000([^\ue000\ue001]*)\ue001/g, (_, latex: string) => latex.replace(/\\([\\_*`[\]<])/g, "$1"))
     .replace(/\ue002\d+ ([^\ue003]*)\ue003/g, (_, label: string) => (label === "" ? "" : `${unescaped(label)} `))
+    .replace(wordOfNote, "")
     .replace(anyMark, "");
 }
 

@@ -10,7 +10,7 @@ import JSZip from "jszip";
 import { listZip } from "../zip.ts";
 import { markFormulas } from "./docx-formulas.ts";
 import { markLists } from "./docx-lists.ts";
-import { anyMark } from "./docx-marks.ts";
+import { anyMark, markNotes } from "./docx-marks.ts";
 import { readPart } from "./package.ts";
 
 const gone = /<w:(del|moveFrom|customXmlPr|smartTagPr|[pr]PrChange)(?:\s[^>]*[^/])?>[\s\S]*?<\/w:\1>/g;
@@ -49,7 +49,7 @@ export async function prepareDocx(bytes: Buffer): Promise<Buffer> {
     const accepted = before.replace(anyMark, "").replace(gone, "").replace(around, "");
     const readable = markFormulas(withHyphens(withSigns(accepted).replace(hidden, "")));
     const isBody = name.startsWith("word/document");
-    const after = isBody ? markLists(readable, (other) => readPart(bytes, other)) : readable;
+    const after = isBody ? markLists(readable, (other) => readPart(bytes, other)) : markNotes(readable);
     if (after !== before) changed.set(name, after);
   }
   if (changed.size === 0) return bytes;
