@@ -164,8 +164,9 @@ export class FollowedReads {
 
   /**
    * The table of a generated operation: its changes are published under topics of the resource (subscription-topics.ts), so
-   * the token does not name it. "all" where the author wants no events, or where a grant decides the topics. Null for a list of
-   * teams' rows, because topics of the resource have no teams, and for reads of a view: they follow tables like other queries.
+   * the token does not name it. "all" where the author wants no events, or where a grant decides the topics, as of a list with a
+   * scope. Null for a list of teams' rows, because topics of the resource have no teams, and for aggregates and reads of a view:
+   * they follow tables like other queries.
    */
   #notifiedByResource({ name, statement, crud }: ProcedureDefinition, input: unknown): string | "all" | null {
     if (!statement) return null;
@@ -173,7 +174,8 @@ export class FollowedReads {
     if (crud.isView) return null;
     const operation = name.slice(name.lastIndexOf(".") + 1);
     const isList = operation === "list";
-    if ((isList || operation === "aggregate") && (!crud.realtime.list || crud.realtime.scoped)) return "all";
+    if ((isList || operation === "aggregate") && !crud.realtime.list) return "all";
+    if (isList && crud.realtime.scoped) return "all";
     const table = tableName({ schema: crud.schema, name: crud.table });
     if (isList && this.#tables.get(table)?.team) return null;
     return isList || (operation === "get" && isOneRow(crud, input)) ? table : null;

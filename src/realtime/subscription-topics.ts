@@ -127,6 +127,12 @@ export class SubscriptionTopics {
 
   #bucket(crud: CrudDefinition, scoped: ScopedRealtime, decoded: unknown): string {
     const scope = scoped.scope((decoded ?? {}) as never);
+    const condition = Object.entries(Object(scope)).find(([, value]) => isCondition(value));
+    if (condition) {
+      throw new SvcError("BAD_REQUEST", "With these arguments the list has no scope.", {
+        hint: `scope of "${crud.prefix}" returned ${condition[0]}: a condition with an operator, which no row has for a scope. Filter by the value alone, as in { ${condition[0]}: "a" }.`,
+      });
+    }
     try {
       return bucketOf(scoped, scope, `scope of "${crud.prefix}"`);
     } catch (cause) {
@@ -175,6 +181,10 @@ export class SubscriptionTopics {
     return id === null ? [all] : [all, `get:${crud.prefix}:${id}${owner}`];
   }
 }
+
+/** What `filters` take for an operator: as a scope it would be a bucket that no row is in. */
+const isCondition = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, "op") && Object.hasOwn(value, "value");
 
 const noQuery = () =>
   new SvcError("NOT_FOUND", "There is no query or channel of that name.", {

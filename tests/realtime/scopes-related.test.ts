@@ -49,6 +49,7 @@ const api = apiWith({
       prefix: "walls",
       allowedFilters: ["teamId"],
       include: ["cards"],
+      aggregate: { measures: ["count"] },
       realtime: {
         policy: "public",
         resourceIdentity: "walls",
@@ -128,6 +129,21 @@ test("a list with a scope hears of the rows that it includes or filters by, thos
   expect(await told()).toEqual([]);
   await db.sql("update boards set name = 'better plans'");
   expect(await told()).toEqual(Object.keys(asked));
+});
+
+test("the aggregate of a list with a scope hears of its rows", async () => {
+  const ann = await member("ann", "green");
+  const socket = await connect(ann);
+  const query = 'walls.aggregate::{"measures":["count"]}';
+  const { body } = await running.fetch("/api/query", {
+    method: "POST",
+    headers: { "content-type": "application/json", ...bearer(ann) },
+    body: JSON.stringify({ name: "walls.aggregate", args: { measures: ["count"] }, watch: true }),
+  });
+  socket.send({ type: "subscribe", query, follows: body.follows });
+  await socket.wait({ type: "subscribed", query });
+  await db.sql("insert into boards (team_id, name) values ('green', 'counted')");
+  await socket.wait({ type: "invalidate", queries: [query] });
 });
 
 test("a grant of a user with many teams fits a frame of the socket", async () => {

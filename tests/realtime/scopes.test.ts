@@ -23,7 +23,7 @@ const authorize = (user: User | null, query: unknown, args?: unknown) =>
     headers: { "content-type": "application/json", ...bearer(user) },
     body: JSON.stringify({ query, args }),
   });
-const ofTeam = (teamId: string, more = {}) => ({ filters: { teamId }, ...more });
+const ofTeam = (teamId: unknown, more = {}) => ({ filters: { teamId }, ...more });
 const ofRank = (rank: string, published: boolean) => ({ filters: { rank, published } });
 
 /** A user who is a member of teams. */
@@ -153,6 +153,11 @@ describe("a grant", () => {
   test.each([
     ["arguments without what decides the scope", {}, "team: undefined"],
     ["no arguments", undefined, "team: undefined"],
+    [
+      "a condition with an operator, which no row has for a scope",
+      ofTeam({ op: "in", value: ["red"] }),
+      "team: a condition",
+    ],
   ])("is refused for %s", async (_name, args, reason) => {
     const { status, body } = await authorize(await member("ann", "red"), "team_boards.list", args);
     expect([status, body.code]).toEqual([400, "BAD_REQUEST"]);
