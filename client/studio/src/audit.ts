@@ -1,7 +1,8 @@
 /** Audit: what changed in audited tables, and in one row with its values. */
 import { ask } from "./api.ts";
-import { type Child, command, copyButton, h, later, table, time } from "./dom.ts";
+import { type Child, code, controls, copyButton, h, heading, later, link, quiet, table } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
+import { command, time } from "./texts.ts";
 import type { Entry } from "./types.ts";
 import { userLink } from "./user-link.ts";
 import { viewer } from "./viewer.ts";
@@ -16,7 +17,7 @@ interface Page {
 export function audit(state: State): Child {
   const isRow = Boolean(state.table && (state.key || state.of));
   return [
-    h("h1", { tabindex: -1 }, state.table ? `History of ${state.table}` : "Audit"),
+    heading(state.table ? `History of ${state.table}` : "Audit"),
     isRow && viewer(state.as),
     later("the history", () => entries(state)),
   ];
@@ -50,23 +51,15 @@ async function entries(state: State): Promise<Child> {
   return [
     rows.length > 0
       ? table(isRow ? "What changed in the row, newest first" : "What changed, newest first", head, rows)
-      : h(
-          "p",
-          { class: "quiet" },
-          "No entry. ",
-          h("code", {}, "audited()"),
-          " in a table's third argument keeps them.",
-        ),
+      : quiet("No entry. ", code("audited()"), " in a table's third argument keeps them."),
     isRow &&
       page.entries.some(({ changed }) => changed === null) &&
-      h("p", { class: "quiet" }, "This viewer does not see the row, or not in these entries: values are not shown."),
-    h(
-      "p",
-      { class: "pages" },
-      (name || before) && h("a", { href: fresh({ panel: "audit" }) }, "All tables"),
-      isRow && h("a", { href: fresh({ panel: "audit", table: name }) }, `All rows of ${name}`),
-      before && h("a", { href: href({ before: null }) }, "Newest"),
-      page.next && h("a", { href: href({ before: page.next }) }, "Older"),
+      quiet("This viewer does not see the row, or not in these entries: values are not shown."),
+    controls(
+      (name || before) && link(fresh({ panel: "audit" }), "All tables"),
+      isRow && link(fresh({ panel: "audit", table: name }), `All rows of ${name}`),
+      before && link(href({ before: null }), "Newest"),
+      page.next && link(href({ before: page.next }), "Older"),
       copyButton("Copy as command", command("audit", ...options)),
     ),
   ];
@@ -74,9 +67,7 @@ async function entries(state: State): Promise<Child> {
 
 const rowOf = ({ relation, row_id, audited }: Entry): Child => {
   const text = `${relation.replace(/^public\./, "")} ${row_id ?? "(all)"}`;
-  return row_id !== null && audited
-    ? h("a", { href: fresh({ panel: "audit", table: relation, of: row_id }) }, text)
-    : text;
+  return row_id !== null && audited ? link(fresh({ panel: "audit", table: relation, of: row_id }), text) : text;
 };
 
 /** A request leads to its trace, a run to its steps. */
@@ -85,7 +76,7 @@ function requestOf(request: string | null): Child {
   if (!request || kind === "job") return request ?? "–";
   const address =
     kind === "run" && id ? fresh({ panel: "workflows", run: id }) : fresh({ panel: "requests", trace: request });
-  return h("a", { href: address }, request);
+  return link(address, request);
 }
 
 function changes({ columns, changed }: Entry): Child {

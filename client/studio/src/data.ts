@@ -1,17 +1,18 @@
 /** Data: rows of any table as anybody sees them. */
 import { mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, command, copyButton, h, later, number, table } from "./dom.ts";
+import { type Child, controls, copyButton, h, heading, later, link, plain, quiet, table } from "./dom.ts";
 import { newRow, stagedChanges } from "./edits.ts";
 import { nameOfRow, openRow } from "./row.ts";
 import { fresh, go, href, type State } from "./state.ts";
+import { command, number } from "./texts.ts";
 import type { Column, Row, Rows, Table } from "./types.ts";
 import { viewer } from "./viewer.ts";
 
 const operators = ["=", "<>", "<", ">", "contains", "is null", "is not null"] as const;
 
 export function data(state: State): Child {
-  const heading = h("h1", { tabindex: -1 }, state.table ?? "Data");
+  const title = heading(state.table ?? "Data");
   return h(
     "div",
     { class: "beside" },
@@ -19,15 +20,14 @@ export function data(state: State): Child {
     h(
       "div",
       {},
-      heading,
+      title,
       stagedChanges(),
       state.table ? [viewer(state.as), later("the rows", () => rows(state))] : choose(),
     ),
   );
 }
 
-const choose = () =>
-  h("p", { class: "quiet" }, "Choose a table. You see it as somebody without an account, or as a user that you name.");
+const choose = () => quiet("Choose a table. You see it as somebody without an account, or as a user that you name.");
 
 function tables(all: readonly Table[], { table: current, as }: State): HTMLElement {
   const links = (some: readonly Table[]) =>
@@ -61,7 +61,7 @@ function tables(all: readonly Table[], { table: current, as }: State): HTMLEleme
   return h(
     "nav",
     { "aria-label": "Tables", class: "tables" },
-    own.length > 0 ? links(own) : h("p", { class: "quiet" }, "The application has no table yet: add one to schema.ts."),
+    own.length > 0 ? links(own) : quiet("The application has no table yet: add one to schema.ts."),
     h(
       "details",
       { open: isOpen },
@@ -85,11 +85,9 @@ async function rows(state: State): Promise<Child> {
   // Meanwhile the operator may have gone elsewhere.
   if (open && location.href === address) openRow(name, as, open, page);
   if (page.columns.length === 0) {
-    return h(
-      "p",
-      {},
+    return plain(
       `This viewer may not select from ${name}: there is no grant. `,
-      h("a", { href: fresh({ panel: "policies", table: name }) }, "See its policies."),
+      link(fresh({ panel: "policies", table: name }), "See its policies."),
     );
   }
   const body = page.rows.map((row) => line(row, page.columns));
@@ -103,15 +101,13 @@ async function rows(state: State): Promise<Child> {
       (await mayAct()) && newRow(name, as, page.columns),
       copies(name, as, page.columns),
     ),
-    page.withheld.length > 0 && h("p", { class: "quiet" }, `Without a grant for: ${page.withheld.join(", ")}.`),
-    body.length > 0 ? table(`Rows of ${name}`, head, body) : h("p", { class: "quiet" }, empty(state)),
-    page.moreHidden && h("p", { class: "quiet" }, "More rows are hidden in this range than are listed."),
-    !page.isKeyed && h("p", { class: "quiet" }, keyless(page, state)),
-    h(
-      "p",
-      { class: "pages" },
-      after && h("a", { href: href({ after: null, row: null }) }, "First page"),
-      page.next && h("a", { href: href({ after: JSON.stringify(page.next), row: null }) }, "Next page"),
+    page.withheld.length > 0 && quiet(`Without a grant for: ${page.withheld.join(", ")}.`),
+    body.length > 0 ? table(`Rows of ${name}`, head, body) : quiet(empty(state)),
+    page.moreHidden && quiet("More rows are hidden in this range than are listed."),
+    !page.isKeyed && quiet(keyless(page, state)),
+    controls(
+      after && link(href({ after: null, row: null }), "First page"),
+      page.next && link(href({ after: JSON.stringify(page.next), row: null }), "Next page"),
     ),
   ];
 }
@@ -184,7 +180,7 @@ function filterForm(columns: readonly Column[], state: State): HTMLElement {
     label("value", "Value"),
     value,
     h("button", {}, "Filter"),
-    state.column && h("a", { href: href({ column: null, operator: null, value: null, after: null }) }, "Clear"),
+    state.column && link(href({ column: null, operator: null, value: null, after: null }), "Clear"),
   );
 }
 

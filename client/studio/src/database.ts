@@ -1,7 +1,8 @@
 /** DBA, and Migrations and backups: what the commands of svc find and leave. */
 import { ask } from "./api.ts";
-import { type Child, copyButton, h, later, number, table, time } from "./dom.ts";
+import { type Child, choice, choices, code, copyButton, h, heading, later, plain, quiet, table } from "./dom.ts";
 import { href, type State } from "./state.ts";
+import { number, time } from "./texts.ts";
 import type { Act, MigrationFile } from "./types.ts";
 
 const topics = {
@@ -15,39 +16,37 @@ type Topic = keyof typeof topics;
 
 export function dba(state: State): Child {
   const topic: Topic = Object.keys(topics).includes(state.what ?? "") ? (state.what as Topic) : "lint";
-  const links = Object.keys(topics).map((one) =>
-    h("a", { href: href({ what: one }), class: "count", "aria-current": one === topic ? "true" : null }, one),
-  );
+  const links = Object.keys(topics).map((one) => choice(href({ what: one }), one === topic, one));
   return [
-    h("h1", { tabindex: -1 }, "DBA"),
-    h("p", { class: "counts" }, ...links),
+    heading("DBA"),
+    choices(...links),
     h("h2", {}, topics[topic]),
     later(`svc db ${topic}`, async () => shown(topics[topic], await ask<unknown>("database", { what: topic }))),
-    h("p", {}, copyButton("Copy as command", `npx svc db ${topic}`)),
+    plain(copyButton("Copy as command", `npx svc db ${topic}`)),
   ];
 }
 
 /** JSON of a command: lists of objects are tables, other values are facts. */
 function shown(title: string, value: unknown): Child {
   if (Array.isArray(value)) return list(title, value);
-  if (value === null || typeof value !== "object") return h("p", {}, String(value ?? "Nothing."));
+  if (value === null || typeof value !== "object") return plain(String(value ?? "Nothing."));
   return Object.entries(value).map(([name, part]) =>
     part !== null && typeof part === "object"
-      ? [h("h3", {}, plain(name)), shown(plain(name), part)]
-      : h("p", {}, h("b", {}, `${plain(name)}: `), cell(part)),
+      ? [h("h3", {}, inWords(name)), shown(inWords(name), part)]
+      : plain(h("b", {}, `${inWords(name)}: `), cell(part)),
   );
 }
 
 function list(title: string, rows: readonly unknown[]): Child {
-  if (rows.length === 0) return h("p", { class: "quiet" }, "Nothing to report.");
+  if (rows.length === 0) return quiet("Nothing to report.");
   const objects = rows.map((row) => (row !== null && typeof row === "object" ? row : { value: row }));
   const names = [...new Set(objects.flatMap((row) => Object.keys(row)))];
   const cells = objects.map((row) => names.map((name) => cell((row as Record<string, unknown>)[name])));
-  return table(title, names.map(plain), cells);
+  return table(title, names.map(inWords), cells);
 }
 
 /** As in "tableName" and "table_name". */
-const plain = (name: string) =>
+const inWords = (name: string) =>
   name
     .replaceAll("_", " ")
     .replaceAll(/[a-z](?=[A-Z])/g, "$& ")
@@ -60,7 +59,7 @@ function cell(value: unknown): Child {
 }
 
 export const migrations = (): Child => [
-  h("h1", { tabindex: -1 }, "Migrations and backups"),
+  heading("Migrations and backups"),
   later("the migrations", async () => {
     const files = await ask<MigrationFile[]>("migrations");
     const open = files.filter(({ state }) => state !== "applied");
@@ -73,8 +72,8 @@ export const migrations = (): Child => [
       h("h2", {}, "Not applied"),
       open.length > 0
         ? table("Files that are not applied", head, rows(open))
-        : h("p", { class: "quiet" }, `Everything is applied: ${number(files.length)} files.`),
-      h("p", {}, copyButton("Copy as command", open.length > 0 ? "npx svc migrate" : "npx svc migrate status")),
+        : quiet(`Everything is applied: ${number(files.length)} files.`),
+      plain(copyButton("Copy as command", open.length > 0 ? "npx svc migrate" : "npx svc migrate status")),
       h("h2", {}, "Applied last"),
       table("Files that were applied last", head, rows(applied.slice(0, 50))),
     ];
@@ -82,7 +81,7 @@ export const migrations = (): Child => [
   h("h2", {}, "Backups"),
   later("the backups", async () => {
     const taken = await ask<Act[]>("backups");
-    if (taken.length === 0) return h("p", { class: "quiet" }, "None by svc is known.");
+    if (taken.length === 0) return quiet("None by svc is known.");
     const rows = taken.map(({ at, act, arguments: { folder, host, takenAt, bytes } }) => [
       time(at),
       act === "db_backup" ? "taken" : "restored on trial",
@@ -92,12 +91,10 @@ export const migrations = (): Child => [
     ]);
     return table("The latest backups", ["At", "What", "Where", "As of", "Bytes"], rows);
   }),
-  h(
-    "p",
-    { class: "quiet" },
-    h("code", {}, "svc db backup FOLDER"),
+  quiet(
+    code("svc db backup FOLDER"),
     " takes one, ",
-    h("code", {}, "svc db verify FOLDER --deep"),
+    code("svc db verify FOLDER --deep"),
     " restores it under another name and compares every table.",
   ),
 ];

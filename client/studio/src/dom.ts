@@ -28,6 +28,26 @@ export function append(to: Element, children: readonly Child[]): void {
   }
 }
 
+/** The title of a panel. It can get the focus when the panel changes. */
+export const heading = (text: string): HTMLElement => h("h1", { tabindex: -1 }, text);
+
+/** A paragraph. `quiet` is one in a lighter colour. */
+export const plain = (...children: Child[]): HTMLElement => h("p", {}, ...children);
+export const quiet = (...children: Child[]): HTMLElement => h("p", { class: "quiet" }, ...children);
+
+/** Links to other pages of a list, and buttons. */
+export const controls = (...children: Child[]): HTMLElement => h("p", { class: "pages" }, ...children);
+
+/** Links of which one is chosen: see `choice`. */
+export const choices = (...children: Child[]): HTMLElement => h("p", { class: "counts" }, ...children);
+
+export const choice = (to: string, isChosen: boolean, ...children: Child[]): HTMLElement =>
+  h("a", { href: to, class: "count", "aria-current": isChosen ? "true" : null }, ...children);
+
+export const code = (text: string): HTMLElement => h("code", {}, text);
+
+export const link = (to: string, ...children: Child[]): HTMLElement => h("a", { href: to }, ...children);
+
 /** A table with a caption that is read aloud; `head` names its columns. */
 export const table = (caption: string, head: readonly Child[], rows: readonly (readonly Child[])[]): HTMLElement =>
   h(
@@ -60,22 +80,6 @@ export function copyButton(label: string, text: string): HTMLButtonElement {
   return button;
 }
 
-/** A command of svc as a shell takes it. Words come from rows and addresses too, so a word is quoted unless it is plain. */
-export const command = (...words: string[]): string =>
-  ["npx", "svc", ...words]
-    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
-    .join(" ");
-
-/** A name as SQL has it. Always in quotes: it may be a keyword. */
-export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
-const times = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-export const time = (text: string | null): string => (text ? times.format(new Date(text)) : "–");
-export const number = (value: number | string): string => new Intl.NumberFormat().format(Number(value));
-
-export const lasting = (ms: number): string =>
-  ms < 1_000 ? `${number(Math.max(0, Math.round(ms * 10) / 10))} ms` : `${number(Math.round(ms / 100) / 10)} s`;
-
 /** A part of a length of time. Its numbers are told beside it. @param from from 0 to 1 */
 export function bar(from: number, until: number): HTMLElement {
   const inner = h("span", {});
@@ -89,7 +93,7 @@ const share = (part: number) => (Number.isFinite(part) ? Math.min(99, Math.max(0
 
 /** Replaces a waiting text when the answer has come; an error is shown in its place. */
 export function later(what: string, load: () => Promise<Child>): HTMLElement {
-  const place = h("div", { class: "later", "aria-busy": "true" }, h("p", { class: "quiet" }, `Loading ${what} …`));
+  const place = h("div", { class: "later", "aria-busy": "true" }, quiet(`Loading ${what} …`));
   load().then(
     (child) => fill(place, child),
     (error) => fill(place, problem(error)),
@@ -105,10 +109,5 @@ function fill(place: HTMLElement, child: Child): void {
 
 export function problem(error: unknown): HTMLElement {
   const { message, hint } = error as { message: string; hint?: string };
-  return h(
-    "div",
-    { role: "alert", class: "problem" },
-    h("p", {}, message),
-    hint ? h("p", { class: "quiet" }, hint) : "",
-  );
+  return h("div", { role: "alert", class: "problem" }, h("p", {}, message), hint && quiet(hint));
 }

@@ -3,7 +3,7 @@
  * They are in no address, because a link must not carry values; leaving the page asks first.
  */
 import { ask } from "./api.ts";
-import { type Child, copyButton, h, problem } from "./dom.ts";
+import { type Child, copyButton, h, plain, problem, quiet } from "./dom.ts";
 import { go, href } from "./state.ts";
 import type { Cells, Change, Column } from "./types.ts";
 
@@ -38,7 +38,7 @@ export function stagedChanges(): Child {
       go(href({}));
     } catch (error) {
       make.disabled = false;
-      place.replaceChildren(problem(error), h("p", { class: "quiet" }, "Nothing was changed."));
+      place.replaceChildren(problem(error), quiet("Nothing was changed."));
     }
   });
   forget.addEventListener("click", () => {
@@ -50,8 +50,8 @@ export function stagedChanges(): Child {
     { "aria-label": "Staged changes", class: "staged" },
     h("h2", {}, `${changes.length} staged ${changes.length === 1 ? "change" : "changes"} as ${nameOf(as)}`),
     h("pre", { tabindex: 0 }, sql),
-    h("p", {}, make, " ", forget, " ", copyButton("Copy as SQL", `begin;\n${sql}\ncommit;`)),
-    h("p", { class: "quiet" }, "All or none are made, in one transaction, as far as the policies let this user."),
+    plain(make, " ", forget, " ", copyButton("Copy as SQL", `begin;\n${sql}\ncommit;`)),
+    quiet("All or none are made, in one transaction, as far as the policies let this user."),
     place,
   );
 }
@@ -121,7 +121,7 @@ export function editRow(row: Known): Child {
     form.querySelector("textarea")?.focus();
   });
   remove.addEventListener("click", () => stage(as, { command: "delete", table, key, was: keyCells(row) }));
-  return [h("p", {}, edit, " ", remove), place];
+  return [plain(edit, " ", remove), place];
 }
 
 /** A button that opens a form for a new row. */
@@ -195,7 +195,7 @@ function rowForm(
       },
     },
     ...controls.map(({ column, kind, text }) =>
-      h("p", {}, h("label", { for: text.id }, column.name, h("small", {}, ` ${column.type}`)), kind, text),
+      plain(h("label", { for: text.id }, column.name, h("small", {}, ` ${column.type}`)), kind, text),
     ),
     h("button", {}, label),
   );

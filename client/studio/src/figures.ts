@@ -1,17 +1,15 @@
 /** Storage, Realtime and AI: what is used, by each owner. */
 import { ask } from "./api.ts";
 import { channels } from "./channels.ts";
-import { type Child, command, copyButton, h, later, number, table } from "./dom.ts";
+import { type Child, choice, choices, code, copyButton, h, heading, later, link, plain, quiet, table } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
+import { command, number } from "./texts.ts";
 
 interface Figure {
   metric: string;
   state: string;
   value: number;
 }
-
-const heading = (text: string) => h("h1", { tabindex: -1 }, text);
-const quiet = (...children: Child[]) => h("p", { class: "quiet" }, ...children);
 
 function bytes(value: number | string): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -35,34 +33,25 @@ export const storage = (): Child => [
     const rows = buckets
       .filter(({ bucket }) => bucket !== "all")
       .map(({ bucket, user_id, email, bytes: size }) => [
-        user_id ? h("a", { href: fresh({ panel: "people", user: user_id }) }, email) : bucket,
+        user_id ? link(fresh({ panel: "people", user: user_id }), email) : bucket,
         bytes(size),
-        user_id
-          ? h("a", { href: fresh({ panel: "data", table: "svc.storage_objects", as: user_id }) }, "Files as this user")
-          : "–",
+        user_id ? link(fresh({ panel: "data", table: "svc.storage_objects", as: user_id }), "Files as this user") : "–",
       ]);
     return [
-      h(
-        "p",
-        {},
-        h(
-          "a",
-          { href: fresh({ panel: "data", table: "svc.storage_objects", ghosts: "1" }) },
+      plain(
+        link(
+          fresh({ panel: "data", table: "svc.storage_objects", ghosts: "1" }),
           `${number(of("storage_objects"))} files`,
         ),
         `, ${bytes(of("storage_bytes"))}, ${number(of("storage_uploads"))} unfinished uploads`,
       ),
       rows.length > 0
         ? table("Bytes that count for each owner, the largest first", ["Owner", "Size", "Files"], rows)
-        : quiet(
-            "Nothing is stored yet. ",
-            h("code", {}, "ctx.storage.store(…)"),
-            " and uploads of clients store files.",
-          ),
+        : quiet("Nothing is stored yet. ", code("ctx.storage.store(…)"), " and uploads of clients store files."),
       quiet(
         "Sizes are those that quotas count: unfinished uploads with their announced size, a file with at least 4 KiB.",
       ),
-      h("p", {}, copyButton("Copy as command", "npx svc storage verify")),
+      plain(copyButton("Copy as command", "npx svc storage verify")),
     ];
   }),
 ];
@@ -83,9 +72,7 @@ export const realtime = (): Child => [
     return [
       state.wal_level !== "logical" &&
         h("p", { class: "problem" }, `wal_level is ${state.wal_level}: realtime needs logical.`),
-      h(
-        "p",
-        {},
+      plain(
         `${state.slots} of ${state.slot_limit} slots, ${state.senders} of ${state.sender_limit} senders; a slot keeps at most `,
         state.keep_bytes === null
           ? "everything: max_slot_wal_keep_size sets a limit."
@@ -104,13 +91,10 @@ export const realtime = (): Child => [
         ? table(
             "Published tables",
             ["Table", "A changed row is identified by"],
-            tables.map(({ name, identity }) => [
-              h("a", { href: fresh({ panel: "policies", table: name }) }, name),
-              identity,
-            ]),
+            tables.map(({ name, identity }) => [link(fresh({ panel: "policies", table: name }), name), identity]),
           )
-        : quiet("No table is published: a resource with ", h("code", {}, "realtime: true"), " publishes its table."),
-      h("p", {}, copyButton("Copy as command", "npx svc db stats")),
+        : quiet("No table is published: a resource with ", code("realtime: true"), " publishes its table."),
+      plain(copyButton("Copy as command", "npx svc db stats")),
     ];
   }),
   channels(),
@@ -118,15 +102,10 @@ export const realtime = (): Child => [
 
 export const ai = (state: State): Child => {
   const days = Number(state.days) || 7;
-  const choose = (count: number) =>
-    h(
-      "a",
-      { href: href({ days: String(count) }), class: "count", "aria-current": count === days ? "true" : null },
-      `${count} days`,
-    );
+  const choose = (count: number) => choice(href({ days: String(count) }), count === days, `${count} days`);
   return [
     heading("AI"),
-    h("p", { class: "counts" }, ...[1, 7, 30, 90].map(choose)),
+    choices(...[1, 7, 30, 90].map(choose)),
     later("the ledger", async () => {
       interface Usage {
         day: string;
@@ -143,9 +122,7 @@ export const ai = (state: State): Child => {
       const today = (one: string) => figures.find(({ state }) => state === one)?.value ?? 0;
       const lines = rows.map((row) => [
         row.day,
-        row.user_id
-          ? h("a", { href: fresh({ panel: "people", user: row.user_id }) }, row.email ?? row.user_id)
-          : "system",
+        row.user_id ? link(fresh({ panel: "people", user: row.user_id }), row.email ?? row.user_id) : "system",
         row.model,
         number(row.calls),
         number(row.input_tokens),
@@ -154,19 +131,15 @@ export const ai = (state: State): Child => {
         number(row.reserved),
       ]);
       return [
-        h("p", {}, `Today (UTC): ${number(today("charged"))} credits charged, ${number(today("reserved"))} reserved`),
+        plain(`Today (UTC): ${number(today("charged"))} credits charged, ${number(today("reserved"))} reserved`),
         lines.length > 0
           ? table(
               "Usage by day, user and model",
               ["Day (UTC)", "User", "Model", "Calls", "Tokens in", "Tokens out", "Credits", "Reserved"],
               lines,
             )
-          : quiet(
-              "No call in these days. ",
-              h("code", {}, "ctx.ai"),
-              " writes each call and its cost into the ledger.",
-            ),
-        h("p", {}, copyButton("Copy as command", command("ai", "usage", "--days", String(days)))),
+          : quiet("No call in these days. ", code("ctx.ai"), " writes each call and its cost into the ledger."),
+        plain(copyButton("Copy as command", command("ai", "usage", "--days", String(days)))),
       ];
     }),
   ];

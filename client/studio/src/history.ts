@@ -1,7 +1,8 @@
 /** Finished jobs, which the queue has removed. */
 import { ask } from "./api.ts";
-import { type Child, command, copyButton, h, lasting, table, time } from "./dom.ts";
+import { type Child, choice, choices, controls, copyButton, h, link, plain, quiet, table } from "./dom.ts";
 import { href, type State } from "./state.ts";
+import { command, lasting, time } from "./texts.ts";
 import type { FinishedJob } from "./types.ts";
 
 const outcomes = ["done", "dead"] as const;
@@ -12,8 +13,6 @@ const lengths = [100, 1_000, 10_000];
 export const finished = "finished";
 /** The parts of the address that are theirs. */
 export const noFilter = { name: null, outcome: null, least: null, before: null };
-
-const quiet = (...children: Child[]) => h("p", { class: "quiet" }, ...children);
 
 export async function history(state: State): Promise<Child> {
   const outcome = outcomes.find((one) => one === state.outcome) ?? null;
@@ -30,7 +29,7 @@ export async function history(state: State): Promise<Child> {
   const rows = jobs.map((job) => [
     job.job,
     h("span", { class: job.outcome === "done" ? "yes" : "no" }, job.outcome),
-    h("a", { href: href({ name: job.name, before: null }) }, job.name),
+    link(href({ name: job.name, before: null }), job.name),
     job.attempts,
     time(job.started_at),
     lasting(new Date(job.started_at).getTime() - new Date(job.run_at).getTime()),
@@ -41,12 +40,12 @@ export async function history(state: State): Promise<Child> {
     value ? [`--${key}`, String(value)] : [],
   );
   return [
-    choices("outcome", outcome, [[null, "done and dead"], ...outcomes.map((one) => [one, one] as const)]),
-    choices("least", least === null ? null : String(least), [
+    choicesOf("outcome", outcome, [[null, "done and dead"], ...outcomes.map((one) => [one, one] as const)]),
+    choicesOf("least", least === null ? null : String(least), [
       [null, "of any length"],
       ...lengths.map((one) => [String(one), `${lasting(one)} or longer`] as const),
     ]),
-    name && h("p", {}, `Only ${name}. `, h("a", { href: href({ name: null, before: null }) }, "All names")),
+    name && plain(`Only ${name}. `, link(href({ name: null, before: null }), "All names")),
     rows.length > 0
       ? table("Jobs that finished", head, rows)
       : quiet(
@@ -54,29 +53,13 @@ export async function history(state: State): Promise<Child> {
             ? "No finished job is like this."
             : "No job has finished yet. Workers add finished jobs once a second.",
         ),
-    h(
-      "p",
-      { class: "pages" },
-      before && h("a", { href: href({ before: null }) }, "Newest"),
-      next && h("a", { href: href({ before: next }) }, "Older"),
+    controls(
+      before && link(href({ before: null }), "Newest"),
+      next && link(href({ before: next }), "Older"),
       copyButton("Copy as command", command("jobs", "history", ...options)),
     ),
   ];
 }
 
-const choices = (part: string, chosen: string | null, all: readonly (readonly [string | null, string])[]): Child =>
-  h(
-    "p",
-    { class: "counts" },
-    ...all.map(([value, label]) =>
-      h(
-        "a",
-        {
-          href: href({ [part]: value, before: null }),
-          class: "count",
-          "aria-current": value === chosen ? "true" : null,
-        },
-        label,
-      ),
-    ),
-  );
+const choicesOf = (part: string, chosen: string | null, all: readonly (readonly [string | null, string])[]): Child =>
+  choices(...all.map(([value, label]) => choice(href({ [part]: value, before: null }), value === chosen, label)));

@@ -1,8 +1,9 @@
 /** Home: what needs attention. Each number leads to what it counts. */
 import { status } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, h, later, number, table, time } from "./dom.ts";
+import { type Child, choice, choices, code, h, heading, later, plain, quiet, table } from "./dom.ts";
 import { fresh } from "./state.ts";
+import { number, time } from "./texts.ts";
 import type { Act, MigrationFile, Run } from "./types.ts";
 import { jobStates } from "./work.ts";
 
@@ -15,7 +16,7 @@ export function home(): Child {
   const section = (id: string, title: string, ...children: Child[]) =>
     h("section", { "aria-labelledby": id }, h("h2", { id }, title), ...children);
   return [
-    h("h1", { tabindex: -1 }, "Home"),
+    heading("Home"),
     section("queue", "Queue", later("the queue", queue)),
     section("runs", "Workflows", later("failed runs", failedRuns)),
     section("findings", "Findings", later("what svc doctor finds", doctor)),
@@ -30,16 +31,9 @@ export function home(): Child {
 
 async function queue(): Promise<Child> {
   const { counts } = await ask<{ counts: Record<string, string> }>("queue", { state: null });
-  return h(
-    "p",
-    { class: "counts" },
+  return choices(
     ...jobStates.map((one) =>
-      h(
-        "a",
-        { href: fresh({ panel: "jobs", state: one }), class: "count" },
-        h("strong", {}, number(counts[one] ?? 0)),
-        ` ${one}`,
-      ),
+      choice(fresh({ panel: "jobs", state: one }), false, h("strong", {}, number(counts[one] ?? 0)), ` ${one}`),
     ),
   );
 }
@@ -47,16 +41,16 @@ async function queue(): Promise<Child> {
 async function failedRuns(): Promise<Child> {
   const input = { status: "failed", name: null, before: null };
   const { runs, next } = await ask<{ runs: Run[]; next: string | null }>("runs", input);
-  if (runs.length === 0) return h("p", { class: "quiet" }, "No run is failed.");
+  if (runs.length === 0) return quiet("No run is failed.");
   const text = `${number(runs.length)}${next ? " or more" : ""} failed, the latest is ${runs[0]?.name}`;
-  return h("p", {}, h("a", { href: fresh({ panel: "workflows", status: "failed" }), class: "no" }, text));
+  return plain(h("a", { href: fresh({ panel: "workflows", status: "failed" }), class: "no" }, text));
 }
 
 async function migrations(): Promise<Child> {
   const files = await ask<MigrationFile[]>("migrations");
   const open = files.filter(({ state }) => state !== "applied").length;
   const text = open > 0 ? `${number(open)} not applied` : `Everything is applied: ${number(files.length)} files`;
-  return h("p", {}, h("a", { href: fresh({ panel: "migrations" }), class: open > 0 ? "no" : null }, text));
+  return plain(h("a", { href: fresh({ panel: "migrations" }), class: open > 0 ? "no" : null }, text));
 }
 
 async function doctor(): Promise<Child> {
@@ -70,19 +64,19 @@ async function doctor(): Promise<Child> {
     );
   const passed = findings.filter(({ kind }) => kind === "ok");
   return [
-    found.length > 0 ? list(found) : h("p", { class: "quiet" }, "svc doctor finds nothing wrong."),
+    found.length > 0 ? list(found) : quiet("svc doctor finds nothing wrong."),
     h("details", {}, h("summary", {}, `${passed.length} checks passed`), list(passed)),
   ];
 }
 
 function acts(lines: readonly Act[]): Child {
   if (lines.length === 0) {
-    return h("p", { class: "quiet" }, "None yet. Each act of Studio, svc jobs and svc workflows leaves one line here.");
+    return quiet("None yet. Each act of Studio, svc jobs and svc workflows leaves one line here.");
   }
   const rows = lines.map(({ at, act, arguments: its, outcome, login, via }) => [
     time(at),
     act,
-    h("code", {}, JSON.stringify(its)),
+    code(JSON.stringify(its)),
     outcome,
     `${login}, ${via}`,
   ]);

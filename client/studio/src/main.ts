@@ -1,6 +1,6 @@
 /** Studio's page: no framework, no build step, all state in the address. Next hop: `panels.ts`; `dom.ts` makes the elements. */
 import { enter } from "./api.ts";
-import { append, h, problem } from "./dom.ts";
+import { append, h, heading, problem } from "./dom.ts";
 import { openPalette } from "./palette.ts";
 import { panels } from "./panels.ts";
 import { followLinks, fresh, onChange, state } from "./state.ts";
@@ -61,7 +61,7 @@ async function begin(): Promise<void> {
     await enter();
     show();
   } catch (error) {
-    main.replaceChildren(h("h1", { tabindex: -1 }, "Studio"), problem(error));
+    main.replaceChildren(heading("Studio"), problem(error));
   }
 }
 

@@ -1,8 +1,9 @@
 /** Organizations of the panel People: members with their roles, and invitations. */
 import { actButton, mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, copyButton, field, h, later, table, time } from "./dom.ts";
+import { type Child, controls, copyButton, field, h, heading, later, link, quiet, table } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
+import { time } from "./texts.ts";
 
 export interface Page<Row> {
   rows: Row[];
@@ -39,11 +40,9 @@ interface Invitation {
 /** Links to other pages of a list. @param part of the address: the place where the page begins */
 export const pages = (part: string, next: string | null, state: State): Child =>
   (state[part] || next) &&
-  h(
-    "p",
-    { class: "pages" },
-    state[part] && h("a", { href: href({ [part]: null }) }, "First page"),
-    next && h("a", { href: href({ [part]: next }) }, "Next page"),
+  controls(
+    state[part] && link(href({ [part]: null }), "First page"),
+    next && link(href({ [part]: next }), "Next page"),
   );
 
 export async function organizations({ search = "", after, id }: State): Promise<Child> {
@@ -60,31 +59,27 @@ export async function organizations({ search = "", after, id }: State): Promise<
       ? table(
           "Organizations",
           ["Organization", "Id", "Since"],
-          rows.map(({ id, name, created_at }) => [link(id, name), id, time(created_at)]),
+          rows.map(({ id, name, created_at }) => [organizationLink(id, name), id, time(created_at)]),
         )
-      : h("p", { class: "quiet" }, "No organization fits."),
-    h(
-      "p",
-      { class: "pages" },
-      place && h("a", { href: href({ after: null, id: null }) }, "First page"),
-      next && h("a", { href: href({ after: next.name, id: next.id }) }, "Next page"),
-      h("a", { href: fresh({ panel: "people" }) }, "Users"),
+      : quiet("No organization fits."),
+    controls(
+      place && link(href({ after: null, id: null }), "First page"),
+      next && link(href({ after: next.name, id: next.id }), "Next page"),
+      link(fresh({ panel: "people" }), "Users"),
     ),
   ];
 }
 
-const link = (id: string, name: string) => h("a", { href: fresh({ panel: "people", organization: id }) }, name);
+const organizationLink = (id: string, name: string) => link(fresh({ panel: "people", organization: id }), name);
 
 export const organizationOf = (id: string, state: State): Child => [
-  h("h1", { tabindex: -1 }, "Organization"),
+  heading("Organization"),
   later("the organization", async () => {
     const { name, created_at } = await ask<Organization>("organization", { id });
     return [
       h("dl", { class: "facts" }, ...field("Id", id), ...field("Name", name), ...field("Since", time(created_at))),
-      h(
-        "p",
-        { class: "pages" },
-        h("a", { href: fresh({ panel: "people", list: "organizations" }) }, "All organizations"),
+      controls(
+        link(fresh({ panel: "people", list: "organizations" }), "All organizations"),
         copyButton("Copy the id", id),
       ),
     ];
@@ -100,7 +95,7 @@ async function members(organization: string, state: State): Promise<Child> {
   const [{ rows, next }, acts] = await Promise.all([ask<Page<Member>>("members", input), mayAct()]);
   const head = ["E-mail address", "Name", "Role", "Since", ...(acts ? ["Acts"] : [])];
   const cells = rows.map(({ user_id: user, email, name, role, created_at }) => [
-    h("a", { href: fresh({ panel: "people", user }) }, email),
+    link(fresh({ panel: "people", user }), email),
     name,
     role,
     time(created_at),
@@ -115,7 +110,7 @@ async function members(organization: string, state: State): Promise<Child> {
       : []),
   ]);
   return [
-    rows.length > 0 ? table("Members, the newest first", head, cells) : h("p", { class: "quiet" }, "No member."),
+    rows.length > 0 ? table("Members, the newest first", head, cells) : quiet("No member."),
     pages("members", next, state),
   ];
 }
@@ -128,7 +123,7 @@ async function invitations(organization: string, state: State): Promise<Child> {
     email,
     role,
     state,
-    h("a", { href: fresh({ panel: "people", user: invited_by }) }, inviter),
+    link(fresh({ panel: "people", user: invited_by }), inviter),
     time(created_at),
     time(expires_at),
     ...(acts
@@ -139,9 +134,7 @@ async function invitations(organization: string, state: State): Promise<Child> {
       : []),
   ]);
   return [
-    rows.length > 0
-      ? table("Invitations, the newest first", head, cells)
-      : h("p", { class: "quiet" }, "No invitation of the last 30 days."),
+    rows.length > 0 ? table("Invitations, the newest first", head, cells) : quiet("No invitation of the last 30 days."),
     pages("invitations", next, state),
   ];
 }

@@ -1,9 +1,10 @@
 /** People: users, their ways in, their sessions and API keys. Organizations are in `organizations.ts`. */
 import { actButton, status } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, command, copyButton, field, h, later, number, table, time } from "./dom.ts";
+import { type Child, code, controls, copyButton, field, h, heading, later, link, plain, quiet, table } from "./dom.ts";
 import { organizationOf, organizations, type Page, pages } from "./organizations.ts";
 import { fresh, go, href, type State } from "./state.ts";
+import { command, number, time } from "./texts.ts";
 import type { Person, Session } from "./types.ts";
 
 interface ApiKey {
@@ -40,8 +41,6 @@ export function people(state: State): Child {
   return [heading("People"), search(state, "E-mail address begins with, or id"), later("the users", () => list(state))];
 }
 
-const heading = (text: string) => h("h1", { tabindex: -1 }, text);
-
 function search(state: State, label: string): HTMLElement {
   const input = h("input", { id: "search", type: "search", value: state.search ?? "", spellcheck: "false" });
   const submit = (event: SubmitEvent) => {
@@ -59,7 +58,7 @@ async function list(state: State): Promise<Child> {
     hasOrganizations: boolean;
   }>("people", input);
   const rows = people.map((person) => [
-    h("a", { href: fresh({ panel: "people", user: person.id }) }, person.email),
+    link(fresh({ panel: "people", user: person.id }), person.email),
     person.name,
     person.email_verified ? "verified" : "not verified",
     person.providers.join(", ") || "none",
@@ -68,16 +67,11 @@ async function list(state: State): Promise<Child> {
   ]);
   const head = ["E-mail address", "Name", "Address is", "Ways in", "Sessions", "Since"];
   return [
-    hasOrganizations &&
-      h("p", {}, h("a", { href: fresh({ panel: "people", list: "organizations" }) }, "Organizations")),
-    rows.length > 0
-      ? table("Users", head, rows)
-      : h("p", { class: "quiet" }, state.search ? "No user fits." : "Nobody has signed up yet."),
-    h(
-      "p",
-      { class: "pages" },
-      state.after && h("a", { href: href({ after: null }) }, "First page"),
-      next && h("a", { href: href({ after: next }) }, "Next page"),
+    hasOrganizations && plain(link(fresh({ panel: "people", list: "organizations" }), "Organizations")),
+    rows.length > 0 ? table("Users", head, rows) : quiet(state.search ? "No user fits." : "Nobody has signed up yet."),
+    controls(
+      state.after && link(href({ after: null }), "First page"),
+      next && link(href({ after: next }), "Next page"),
     ),
   ];
 }
@@ -117,18 +111,16 @@ async function show(id: string, state: State): Promise<Child> {
       ...field("Ways in", person.providers.join(", ") || "none"),
       ...field("Since", time(person.created_at)),
     ),
-    h(
-      "p",
-      { class: "pages" },
-      h("a", { href: fresh({ panel: "data", as: id }) }, "Data as this user"),
-      h("a", { href: fresh({ panel: "sql", as: id }) }, "SQL as this user"),
+    controls(
+      link(fresh({ panel: "data", as: id }), "Data as this user"),
+      link(fresh({ panel: "sql", as: id }), "SQL as this user"),
       copyButton("Copy the id", id),
       mayAct &&
         !person.email_verified &&
         actButton("Verify", { act: "act_verify_email", user: id }, { on: email, isFinal: true }),
     ),
     h("h2", {}, "Sessions"),
-    rows.length > 0 ? table("Sessions", head, rows) : h("p", { class: "quiet" }, "Signed in nowhere."),
+    rows.length > 0 ? table("Sessions", head, rows) : quiet("Signed in nowhere."),
     mayAct &&
       rows.length > 0 &&
       actButton(
@@ -144,7 +136,7 @@ async function show(id: string, state: State): Promise<Child> {
         "Organizations of this user",
         ["Organization", "Role", "Since"],
         memberships.rows.map(({ org_id, org_name, role, created_at }) => [
-          h("a", { href: fresh({ panel: "people", organization: org_id }) }, org_name),
+          link(fresh({ panel: "people", organization: org_id }), org_name),
           role,
           time(created_at),
         ]),
@@ -163,7 +155,7 @@ function apiKeys(user: string, { rows, next }: Page<ApiKey>, mayAct: boolean, st
       "API keys",
       head,
       rows.map((key) => [
-        h("code", {}, `${key.start}…`),
+        code(`${key.start}…`),
         key.name,
         key.scopes.join(" "),
         time(key.created_at),
@@ -173,9 +165,7 @@ function apiKeys(user: string, { rows, next }: Page<ApiKey>, mayAct: boolean, st
       ]),
     ),
     pages("before", next, state),
-    h(
-      "p",
-      {},
+    plain(
       mayAct && rows.length > 1 && revoke("Revoke all API keys", null, "of this user"),
       " ",
       copyButton("Copy as command", command("keys", "list", "--user", user)),

@@ -1,7 +1,8 @@
 /** Policies: which role may do what to which rows, in words and in SQL. */
 import { ask } from "./api.ts";
-import { type Child, h, identifier, later, table } from "./dom.ts";
+import { type Child, code, h, heading, later, plain, quiet, table } from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
+import { identifier } from "./texts.ts";
 import type { Rule } from "./types.ts";
 
 const commands = ["select", "insert", "update", "delete"] as const;
@@ -9,7 +10,7 @@ const roles = { svc_anonymous: "Without an account", svc_authenticated: "Signed-
 
 export function policies(state: State): Child {
   return [
-    h("h1", { tabindex: -1 }, state.table ? `Policies of ${state.table}` : "Policies"),
+    heading(state.table ? `Policies of ${state.table}` : "Policies"),
     later("the policies", async () => {
       const rules = await ask<Rule[]>("policies", { table: state.table ?? null });
       return state.table ? one(rules) : overview(rules, state.all === "1");
@@ -32,10 +33,8 @@ function overview(rules: readonly Rule[], all: boolean): Child {
   return [
     rows.length > 0
       ? table("Role, command and table", head, rows)
-      : h("p", { class: "quiet" }, "The application has no table yet: add one to schema.ts."),
-    h(
-      "p",
-      {},
+      : quiet("The application has no table yet: add one to schema.ts."),
+    plain(
       h(
         "a",
         { href: href({ all: all ? null : "1" }) },
@@ -58,10 +57,9 @@ function mark(rule: Rule | undefined): Child {
 
 function one(rules: readonly Rule[]): Child {
   const [first] = rules;
-  if (!first) return h("p", {}, "There is no such table.");
+  if (!first) return plain("There is no such table.");
   return [
-    first.kind === "table" &&
-      h("p", {}, h("a", { href: fresh({ panel: "data", table: first.name }) }, "Look at its rows")),
+    first.kind === "table" && plain(h("a", { href: fresh({ panel: "data", table: first.name }) }, "Look at its rows")),
     !first.has_rls &&
       h(
         "p",
@@ -75,13 +73,13 @@ function one(rules: readonly Rule[]): Child {
         "section",
         {},
         h("h2", {}, `${roles[rule.role]}: ${rule.command}`),
-        h("p", {}, rule.words.sentence),
+        plain(rule.words.sentence),
         rule.words.conditions.length > 0 &&
           h(
             "ul",
             {},
             ...rule.words.conditions.map(({ link, text, policy, says }) =>
-              h("li", {}, link, h("code", {}, text), h("small", {}, ` ${policy}${says ? `: ${says}` : ""}`)),
+              h("li", {}, link, code(text), h("small", {}, ` ${policy}${says ? `: ${says}` : ""}`)),
             ),
           ),
         h("details", {}, h("summary", {}, "As SQL"), h("pre", { tabindex: 0 }, sql(rule))),

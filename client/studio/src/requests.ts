@@ -1,7 +1,8 @@
 /** Requests, Trace and Mailbox: what the service of svc dev did lately. */
 import { ask } from "./api.ts";
-import { bar, type Child, command, copyButton, field, h, lasting, later, table, time } from "./dom.ts";
+import { bar, type Child, code, controls, copyButton, field, h, heading, later, link, quiet, table } from "./dom.ts";
 import { href, type State } from "./state.ts";
+import { command, lasting, time } from "./texts.ts";
 import type { Mail, RequestSummary, Span } from "./types.ts";
 import { userLink } from "./user-link.ts";
 
@@ -30,13 +31,11 @@ function live<Answer>(what: string, name: string, show: (answer: Answer) => Chil
 }
 
 const onlyBesideDev = () =>
-  h(
-    "p",
-    { class: "quiet" },
+  quiet(
     "Only the Studio of ",
-    h("code", {}, "svc dev"),
+    code("svc dev"),
     " sees what its service does, and keeps it in memory. In production, ",
-    h("code", {}, "svc logs"),
+    code("svc logs"),
     " and OpenTelemetry tell it.",
   );
 
@@ -47,12 +46,10 @@ export function requests(state: State): Child {
   return [heading("Requests"), live<RequestSummary[] | null>("the requests", "requests", list)];
 }
 
-const heading = (text: string) => h("h1", { tabindex: -1 }, text);
-
 function list(all: RequestSummary[] | null): Child {
   if (all === null) return onlyBesideDev();
   if (all.length === 0) {
-    return h("p", { class: "quiet" }, "No request yet. Use the application, and each of its calls appears here.");
+    return quiet("No request yet. Use the application, and each of its calls appears here.");
   }
   const rows = all.map((one) => [
     h(
@@ -106,10 +103,8 @@ async function trace(id: string): Promise<Child> {
       ...field("Took", lasting(until - from)),
     ),
     table("Spans in the order in which they began", ["Span", "What", "When", "Took", "Error"], rows),
-    h(
-      "p",
-      { class: "pages" },
-      h("a", { href: href({ trace: null }) }, "All requests"),
+    controls(
+      link(href({ trace: null }), "All requests"),
       requestId !== "" && copyButton("Copy as command", command("logs", "FILE", "--request", requestId)),
       copyButton("Copy as JSON", JSON.stringify(spans, null, 2)),
     ),
@@ -129,7 +124,7 @@ export const mailbox = (): Child => [
   live<Mail[] | null>("the mails", "mails", (all) => {
     if (all === null) return onlyBesideDev();
     if (all.length === 0) {
-      return h("p", { class: "quiet" }, "No mail yet. A sign-up or a forgotten password sends one.");
+      return quiet("No mail yet. A sign-up or a forgotten password sends one.");
     }
     const rows = all.map(({ at, kind, email, url }) => [
       time(at),

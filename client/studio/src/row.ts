@@ -1,7 +1,7 @@
 /** One row in a dialog: its cells, whole if wanted, and what the viewer may do with it. */
 import { mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
-import { append, type Child, h, later, problem } from "./dom.ts";
+import { append, type Child, code, h, later, link, plain, problem } from "./dom.ts";
 import { editRow } from "./edits.ts";
 import { fresh, go, href } from "./state.ts";
 import type { Row, Rows, Verdict } from "./types.ts";
@@ -24,13 +24,9 @@ export function openRow(table: string, as: string | null, key: string[], page: R
           {},
           ...row.cells.flatMap((cell, index) => field(table, as, key, page, cell, row.cut.includes(index), index)),
         )
-      : h("p", {}, "This viewer does not see the row."),
+      : plain("This viewer does not see the row."),
     row?.cells && later("what can be done", async () => (await mayAct()) && edits(table, as, key, page, row)),
-    h(
-      "p",
-      {},
-      h("a", { href: fresh({ panel: "audit", table, key: JSON.stringify(key), ...(as && { as }) }) }, "Its history"),
-    ),
+    plain(link(fresh({ panel: "audit", table, key: JSON.stringify(key), ...(as && { as }) }), "Its history")),
     h("h3", {}, "What this viewer may do with it"),
     later("the policies", async () => verdicts(await ask<Verdict[]>("explain", { table, as, key }))),
   );
@@ -91,7 +87,7 @@ const verdicts = (all: readonly Verdict[]): Child =>
             "ul",
             {},
             ...policies.map(({ name, admits, condition }) =>
-              h("li", {}, `${admits ? "yes" : "no"}: ${name} `, h("code", {}, condition)),
+              h("li", {}, `${admits ? "yes" : "no"}: ${name} `, code(condition)),
             ),
           ),
       ),

@@ -1,18 +1,19 @@
 /** Run: a query or mutation as a user, rolled back. Nothing runs before the button is pressed. */
 import { ask } from "./api.ts";
-import { append, type Child, copyButton, h, later, problem, table, time } from "./dom.ts";
+import { append, type Child, controls, copyButton, h, heading, later, problem, quiet, table } from "./dom.ts";
 import { go, href, type State } from "./state.ts";
+import { time } from "./texts.ts";
 import type { DryRun, Field, Operation } from "./types.ts";
 import { viewer } from "./viewer.ts";
 
 export const run = (state: State): Child => [
-  h("h1", { tabindex: -1 }, "Run"),
+  heading("Run"),
   viewer(state.as),
   later("the operations", async () => choice(await ask<Operation[]>("operations"), state)),
 ];
 
 function choice(all: readonly Operation[], state: State): Child {
-  if (all.length === 0) return h("p", { class: "quiet" }, "The application has no query and no mutation yet.");
+  if (all.length === 0) return quiet("The application has no query and no mutation yet.");
   const chosen = all.find(({ name }) => name === state.name);
   const select = h(
     "select",
@@ -37,22 +38,18 @@ function choice(all: readonly Operation[], state: State): Child {
 }
 
 const promise = () => [
-  h(
-    "p",
-    { class: "quiet" },
+  quiet(
     "A dry run does everything that the call does, in its transaction, shows what it did, and rolls it back. Other ",
     "connections to the database only read, and fetch sends nothing: what needs them is refused, and told.",
   ),
-  h(
-    "p",
-    { class: "quiet" },
+  quiet(
     "It cannot undo what a handler does by other means, such as a mail that a library sends over SMTP, or a file that ",
     "it writes itself. Numbers of sequences are used up.",
   ),
 ];
 
 function operation({ name, kind, says, fields, takesFiles }: Operation, state: State): Child {
-  if (takesFiles) return h("p", { class: "quiet" }, `${name} takes files, which a dry run cannot send.`);
+  if (takesFiles) return quiet(`${name} takes files, which a dry run cannot send.`);
   const text = h("textarea", { id: "args", rows: 5, spellcheck: "false" }, state.args ?? "{}");
   const place = h("div", { "aria-live": "polite" });
   const read = (): Record<string, unknown> => JSON.parse(text.value);
@@ -71,7 +68,7 @@ function operation({ name, kind, says, fields, takesFiles }: Operation, state: S
     }
   };
   return [
-    h("p", { class: "quiet" }, `${says}.`),
+    quiet(`${says}.`),
     h(
       "form",
       { onsubmit: submit, "aria-label": "Arguments" },
@@ -128,8 +125,8 @@ function write(text: HTMLTextAreaElement, name: string, value: unknown): void {
   text.value = JSON.stringify({ ...known, [name]: value }, null, 2);
 }
 
-const list = (heading: string, lines: readonly string[]): Child =>
-  lines.length > 0 && [h("h3", {}, heading), h("ul", {}, ...lines.map((line) => h("li", {}, line)))];
+const list = (title: string, lines: readonly string[]): Child =>
+  lines.length > 0 && [h("h3", {}, title), h("ul", {}, ...lines.map((line) => h("li", {}, line)))];
 
 function outcome({ status, answer, rows, jobs, messages, refused }: DryRun): Child {
   const counts = rows.map((row) => [row.table, row.inserted, row.updated, row.deleted, row.followed ? "yes" : "no"]);
@@ -150,16 +147,14 @@ function outcome({ status, answer, rows, jobs, messages, refused }: DryRun): Chi
       "Messages to watchers",
       messages.map((message) => JSON.stringify(message)),
     ),
-    h("p", { class: "quiet" }, did ? "All of it is rolled back." : "It wrote nothing that a rollback had to undo."),
+    quiet(did ? "All of it is rolled back." : "It wrote nothing that a rollback had to undo."),
   ];
 }
 
 function copies(name: string, kind: string, args: object): Child {
   const body = JSON.stringify({ args }).replaceAll("'", "'\\''");
   const call = `${kind === "query" ? "query" : "mutate"}(api.${name}, ${JSON.stringify(args)})`;
-  return h(
-    "p",
-    { class: "pages" },
+  return controls(
     copyButton(
       "Copy as curl",
       `curl -s "$URL/api/${kind}/${name}" -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' -d '${body}'`,

@@ -1,7 +1,8 @@
 /** Search lab: what a viewer finds by keywords, and what each term adds to the score. */
 import { ask } from "./api.ts";
-import { type Child, command, copyButton, h, later, number, table } from "./dom.ts";
+import { type Child, code, copyButton, h, heading, later, plain, quiet, table } from "./dom.ts";
 import { fresh, go, href, type State } from "./state.ts";
+import { command, number } from "./texts.ts";
 import { viewer } from "./viewer.ts";
 
 interface Searchable {
@@ -34,14 +35,14 @@ interface Result {
 }
 
 export const search = (state: State): Child => [
-  h("h1", { tabindex: -1 }, "Search lab"),
+  heading("Search lab"),
   viewer(state.as),
   later("the searchable tables", async () => lab(await ask<Searchable[]>("searchable"), state)),
 ];
 
 function lab(tables: readonly Searchable[], state: State): Child {
   if (tables.length === 0) {
-    return h("p", { class: "quiet" }, "No table is searchable: ", h("code", {}, "searchable(…)"), " declares one.");
+    return quiet("No table is searchable: ", code("searchable(…)"), " declares one.");
   }
   const chosen = tables.find(({ relation }) => relation === state.table) ?? tables[0];
   const option = (value: string, label: string, selected: boolean) => h("option", { value, selected }, label);
@@ -78,7 +79,7 @@ function lab(tables: readonly Searchable[], state: State): Child {
     ),
     state.query && chosen
       ? later("what is found", () => found(chosen.relation, state))
-      : h("p", { class: "quiet" }, "Rows come as ctx.search gives them to this viewer, with the terms of each score."),
+      : quiet("Rows come as ctx.search gives them to this viewer, with the terms of each score."),
   ];
 }
 
@@ -87,13 +88,8 @@ async function found(name: string, { as, query = "", visibility, prefix }: State
   const { rows, terms, fields, ms, visibility: searched } = await ask<Result>("search", input);
   const options = ["--visibility", searched, ...(as ? ["--user", as] : []), "--explain"];
   return [
-    h(
-      "p",
-      { class: "quiet" },
-      `${number(rows.length)} rows among those that are ${searched}, in ${fields.join(", ")}, ${ms} ms`,
-    ),
-    rows.length === 0 &&
-      h("p", { class: "quiet" }, "This viewer finds nothing. Policies and the visibility of rows decide too."),
+    quiet(`${number(rows.length)} rows among those that are ${searched}, in ${fields.join(", ")}, ${ms} ms`),
+    rows.length === 0 && quiet("This viewer finds nothing. Policies and the visibility of rows decide too."),
     ...rows.map(({ id, score, text }) => {
       const row = fresh({ panel: "data", table: name, row: JSON.stringify([id]), ...(as && { as }) });
       return h(
@@ -119,6 +115,6 @@ async function found(name: string, { as, query = "", visibility, prefix }: State
         ),
       );
     }),
-    h("p", {}, copyButton("Copy as command", command("search", name, query, ...options))),
+    plain(copyButton("Copy as command", command("search", name, query, ...options))),
   ];
 }

@@ -1,7 +1,8 @@
 /** SQL: one statement as a user, read-only. */
 import { ask } from "./api.ts";
-import { type Child, command, copyButton, h, later, table } from "./dom.ts";
+import { type Child, code, controls, copyButton, h, heading, later, plain, quiet, table } from "./dom.ts";
 import { go, href, type State } from "./state.ts";
+import { command } from "./texts.ts";
 import { viewer } from "./viewer.ts";
 
 interface Result {
@@ -24,7 +25,7 @@ export function sql(state: State): Child {
     run(event.shiftKey);
   });
   return [
-    h("h1", { tabindex: -1 }, "SQL"),
+    heading("SQL"),
     viewer(state.as),
     h(
       "form",
@@ -39,11 +40,9 @@ export function sql(state: State): Child {
 }
 
 const help = () =>
-  h(
-    "p",
-    { class: "quiet" },
+  quiet(
     "The statement runs in the transaction that a call of this user gets: with its role, its policies and ",
-    h("code", {}, "svc.current_user_id()"),
+    code("svc.current_user_id()"),
     ". It cannot write.",
   );
 
@@ -54,19 +53,15 @@ async function result({ sql: text = "", as, plan }: State): Promise<Child> {
   ];
   if (plan === "1") {
     const { plan } = await ask<{ plan: string }>("sql", { ...input, plan: true });
-    return [h("pre", { tabindex: 0 }, plan), h("p", {}, copies)];
+    return [h("pre", { tabindex: 0 }, plan), plain(copies)];
   }
   const { columns, rows, isCut, ms } = await ask<Result>("sql", input);
   const cells = rows.map((row) => row.map((cell) => cell ?? h("i", {}, "null")));
   const csv = [columns, ...rows].map((row) => row.map(csvCell).join(",")).join("\r\n");
   return [
-    h(
-      "p",
-      { class: "quiet" },
-      `${rows.length}${isCut ? " rows, and more" : rows.length === 1 ? " row" : " rows"}, ${ms} ms`,
-    ),
-    rows.length > 0 ? table("Result", columns, cells) : h("p", { class: "quiet" }, "This viewer gets no row."),
-    h("p", { class: "pages" }, copies, copyButton("Copy as CSV", csv)),
+    quiet(`${rows.length}${isCut ? " rows, and more" : rows.length === 1 ? " row" : " rows"}, ${ms} ms`),
+    rows.length > 0 ? table("Result", columns, cells) : quiet("This viewer gets no row."),
+    controls(copies, copyButton("Copy as CSV", csv)),
   ];
 }
 

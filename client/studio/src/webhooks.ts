@@ -1,8 +1,23 @@
 /** Webhooks: what leaves, what waits, and what is dead. */
 import { actButton, mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, command, copyButton, h, later, number, table, time } from "./dom.ts";
+import {
+  type Child,
+  choice,
+  choices,
+  code,
+  controls,
+  copyButton,
+  h,
+  heading,
+  later,
+  link,
+  plain,
+  quiet,
+  table,
+} from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
+import { command, number, time } from "./texts.ts";
 import type { Delivery, Webhooks } from "./types.ts";
 
 const states = ["dead", "pending", "sent"] as const;
@@ -14,7 +29,7 @@ const newest = { end: null, before: null };
 export function webhooks(state: State): Child {
   const shown = states.find((one) => one === state.state) ?? "dead";
   return [
-    h("h1", { tabindex: -1 }, "Webhooks"),
+    heading("Webhooks"),
     later("the webhooks", () => overview(shown, state)),
     later("the deliveries", () => deliveries(shown, state)),
   ];
@@ -31,23 +46,21 @@ async function overview(shown: DeliveryState, { webhook }: State): Promise<Child
       { href: href({ webhook: one.name, ...newest }), "aria-current": one.name === webhook ? "true" : null },
       one.name,
     ),
-    h("a", { href: fresh({ panel: "data", table: one.table }) }, one.table),
+    link(fresh({ panel: "data", table: one.table }), one.table),
     one.when.join(", "),
     one.receiver === null || one.isEnv
       ? [one.isProcedure && "runs ", one.receiver ?? "–"]
-      : ["rows of ", h("a", { href: fresh({ panel: "data", table: one.receiver }) }, one.receiver)],
+      : ["rows of ", link(fresh({ panel: "data", table: one.receiver }), one.receiver)],
   ]);
   return [
     rows.length > 0
       ? table("Webhooks of the application", ["Webhook", "Table", "When", "Receiver"], rows)
-      : h("p", { class: "quiet" }, "The application declares none: ", h("code", {}, "webhook({ … })"), " adds one."),
-    h(
-      "p",
-      { class: "counts" },
+      : quiet("The application declares none: ", code("webhook({ … })"), " adds one."),
+    choices(
       ...states.map((one) =>
-        h(
-          "a",
-          { href: href({ state: one, ...newest }), class: "count", "aria-current": one === shown ? "true" : null },
+        choice(
+          href({ state: one, ...newest }),
+          one === shown,
           one === "sent" ? null : h("strong", {}, upTo(counts[one])),
           ` ${one}`,
         ),
@@ -95,15 +108,13 @@ async function deliveries(shown: DeliveryState, { webhook = "", end, before }: S
   ]);
   const options = ["--state", shown, ...(name ? ["--webhook", name] : [])];
   return [
-    name && h("p", {}, `Only ${name}. `, h("a", { href: href({ webhook: null, ...newest }) }, "All webhooks")),
+    name && plain(`Only ${name}. `, link(href({ webhook: null, ...newest }), "All webhooks")),
     rows.length > 0
       ? table(`Deliveries that are ${shown}, newest first`, head, rows)
-      : h("p", { class: "quiet" }, `No delivery is ${shown}. ${meanings[shown]}`),
-    h(
-      "p",
-      { class: "pages" },
-      place && h("a", { href: href(newest) }, "Newest"),
-      page.next && h("a", { href: href({ end: page.next.end, before: page.next.sequence }) }, "Older"),
+      : quiet(`No delivery is ${shown}. ${meanings[shown]}`),
+    controls(
+      place && link(href(newest), "Newest"),
+      page.next && link(href({ end: page.next.end, before: page.next.sequence }), "Older"),
       canRetry &&
         rows.length > 0 &&
         actButton(
@@ -119,11 +130,7 @@ async function deliveries(shown: DeliveryState, { webhook = "", end, before }: S
 const receiver = ({ source, endpoint }: Delivery): Child =>
   source === "env" || source === null
     ? endpoint
-    : h(
-        "a",
-        { href: fresh({ panel: "data", table: source, row: JSON.stringify([endpoint]) }) },
-        `${source} ${endpoint}`,
-      );
+    : link(fresh({ panel: "data", table: source, row: JSON.stringify([endpoint]) }), `${source} ${endpoint}`);
 
 const meanings: Record<DeliveryState, string> = {
   dead: "A delivery is dead when all its attempts have failed; then a person decides.",

@@ -1,9 +1,10 @@
 /** Jobs and Crons. */
 import { actButton, status } from "./acting.ts";
 import { ask } from "./api.ts";
-import { type Child, command, copyButton, h, later, number, table, time } from "./dom.ts";
+import { type Child, choice, choices, code, copyButton, h, heading, later, link, plain, quiet, table } from "./dom.ts";
 import { finished, history, noFilter } from "./history.ts";
 import { fresh, href, type State } from "./state.ts";
+import { command, number, time } from "./texts.ts";
 import type { Cron, Job } from "./types.ts";
 
 export const jobStates = ["dead", "failing", "running", "due", "scheduled"] as const;
@@ -12,7 +13,7 @@ export function jobs(state: State): Child {
   const isPast = state.state === finished;
   const shown = isPast ? null : (jobStates.find((one) => one === state.state) ?? "dead");
   return [
-    h("h1", { tabindex: -1 }, "Jobs"),
+    heading("Jobs"),
     later("the queue", () => queue(shown)),
     isPast && later("finished jobs", () => history(state)),
   ];
@@ -25,19 +26,10 @@ async function queue(shown: string | null): Promise<Child> {
     status(),
   ]);
   const links = jobStates.map((one) =>
-    h(
-      "a",
-      { href: href({ state: one, ...noFilter }), class: "count", "aria-current": one === shown ? "true" : null },
-      h("strong", {}, number(counts[one] ?? 0)),
-      ` ${one}`,
-    ),
+    choice(href({ state: one, ...noFilter }), one === shown, h("strong", {}, number(counts[one] ?? 0)), ` ${one}`),
   );
-  const past = h(
-    "a",
-    { href: href({ state: finished }), class: "count", "aria-current": shown === null ? "true" : null },
-    finished,
-  );
-  const numbers = h("p", { class: "counts" }, ...links, past);
+  const past = choice(href({ state: finished }), shown === null, finished);
+  const numbers = choices(...links, past);
   if (shown === null) return numbers;
   const head = ["Job", "Name", "As", "Attempts", "Runs at", "Last error", ...(mayAct ? ["Acts"] : [])];
   const rows = jobs.map((job) => [
@@ -60,9 +52,9 @@ async function queue(shown: string | null): Promise<Child> {
     numbers,
     rows.length > 0
       ? table(`Jobs that are ${shown}`, head, rows)
-      : h("p", { class: "quiet" }, `No job is ${shown}. ${meanings[shown] ?? ""}`),
-    jobs.length === 50 && h("p", { class: "quiet" }, "These are the 50 newest."),
-    h("p", {}, copyButton("Copy as command", command("jobs", "list", "--state", shown))),
+      : quiet(`No job is ${shown}. ${meanings[shown] ?? ""}`),
+    jobs.length === 50 && quiet("These are the 50 newest."),
+    plain(copyButton("Copy as command", command("jobs", "list", "--state", shown))),
   ];
 }
 
@@ -74,23 +66,17 @@ const meanings: Record<string, string> = {
   scheduled: "ctx.scheduler.runAfter and runAt schedule jobs for later.",
 };
 
-export const crons = (): Child => [h("h1", { tabindex: -1 }, "Crons"), later("the crons", listCrons)];
+export const crons = (): Child => [heading("Crons"), later("the crons", listCrons)];
 
 async function listCrons(): Promise<Child> {
   const [all, { mayAct }] = await Promise.all([ask<Cron[]>("crons"), status()]);
   if (all.length === 0) {
-    return h(
-      "p",
-      { class: "quiet" },
-      "The application defines no cron: ",
-      h("code", {}, "cron.name(…).daily(…).handler(…)"),
-      " adds one.",
-    );
+    return quiet("The application defines no cron: ", code("cron.name(…).daily(…).handler(…)"), " adds one.");
   }
   const head = ["Cron", "Schedule", "Procedure", "Last time", "Job", "State", ...(mayAct ? ["Acts"] : [])];
   const rows = all.map((cron) => [
     cron.name,
-    h("code", {}, cron.schedule),
+    code(cron.schedule),
     cron.procedure,
     cron.last_job === null ? "–" : time(cron.last_slot),
     cron.last_job ?? "–",
@@ -103,10 +89,8 @@ async function listCrons(): Promise<Child> {
   ]);
   return [
     table("Crons", head, rows),
-    h(
-      "p",
-      {},
-      h("a", { href: fresh({ panel: "jobs", state: "due" }) }, "Jobs that are due"),
+    plain(
+      link(fresh({ panel: "jobs", state: "due" }), "Jobs that are due"),
       " ",
       copyButton("Copy as command", "npx svc crons list"),
     ),

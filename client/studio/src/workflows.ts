@@ -1,8 +1,26 @@
 /** Workflows: runs, and one run with its steps in the order in which they were recorded. */
 import { actButton, perform, status } from "./acting.ts";
 import { ask } from "./api.ts";
-import { bar, type Child, command, copyButton, field, h, lasting, later, problem, table, time } from "./dom.ts";
+import {
+  bar,
+  type Child,
+  choice,
+  choices,
+  code,
+  controls,
+  copyButton,
+  field,
+  h,
+  heading,
+  later,
+  link,
+  plain,
+  problem,
+  quiet,
+  table,
+} from "./dom.ts";
 import { fresh, href, type State } from "./state.ts";
+import { command, lasting, time } from "./texts.ts";
 import type { Run, RunDetails, Step } from "./types.ts";
 import { userLink } from "./user-link.ts";
 
@@ -12,11 +30,8 @@ const mostSteps = 500;
 const states = ["pending", "running", "completed", "failed", "cancelled"] as const;
 
 export function workflows(state: State): Child {
-  const heading = h("h1", { tabindex: -1 }, state.run ? "Run of a workflow" : "Workflows");
-  return [
-    heading,
-    state.run ? later("the run", () => show(state.run as string)) : later("the runs", () => list(state)),
-  ];
+  const title = heading(state.run ? "Run of a workflow" : "Workflows");
+  return [title, state.run ? later("the run", () => show(state.run as string)) : later("the runs", () => list(state))];
 }
 
 async function list(state: State): Promise<Child> {
@@ -24,16 +39,12 @@ async function list(state: State): Promise<Child> {
   const input = { status, name: state.name || null, before: state.before ?? null };
   const { runs, next } = await ask<{ runs: Run[]; next: string | null }>("runs", input);
   const choose = (one: string | null, label: string) =>
-    h(
-      "a",
-      { href: href({ status: one, before: null }), class: "count", "aria-current": one === status ? "true" : null },
-      label,
-    );
+    choice(href({ status: one, before: null }), one === status, label);
   const head = ["Run", "Status", "Name", "As", "Failures since the last step", "Created at", "Finished at", "Error"];
   const rows = runs.map((run) => [
-    h("a", { href: fresh({ panel: "workflows", run: run.id }) }, run.id.slice(0, 8)),
+    link(fresh({ panel: "workflows", run: run.id }), run.id.slice(0, 8)),
     statusOf(run),
-    h("a", { href: href({ name: run.name, before: null }) }, run.name),
+    link(href({ name: run.name, before: null }), run.name),
     callerOf(run),
     run.attempts,
     time(run.created_at),
@@ -41,25 +52,21 @@ async function list(state: State): Promise<Child> {
     run.error || "–",
   ]);
   return [
-    h("p", { class: "counts" }, choose(null, "all"), ...states.map((one) => choose(one, one))),
-    state.name && h("p", {}, `Only ${state.name}. `, h("a", { href: href({ name: null, before: null }) }, "All names")),
+    choices(choose(null, "all"), ...states.map((one) => choose(one, one))),
+    state.name && plain(`Only ${state.name}. `, link(href({ name: null, before: null }), "All names")),
     rows.length > 0 ? table("Runs of workflows", head, rows) : nothing(status),
-    h(
-      "p",
-      { class: "pages" },
-      state.before && h("a", { href: href({ before: null }) }, "Newest"),
-      next && h("a", { href: href({ before: next }) }, "Older"),
+    controls(
+      state.before && link(href({ before: null }), "Newest"),
+      next && link(href({ before: next }), "Older"),
       copyButton("Copy as command", command("workflows", "list", ...(status ? ["--status", status] : []))),
     ),
   ];
 }
 
 const nothing = (status: string | null): Child =>
-  h(
-    "p",
-    { class: "quiet" },
+  quiet(
     status ? `No run is ${status}.` : "No run yet. A handler starts one with ",
-    !status && h("code", {}, "ctx.workflows.start(…)"),
+    !status && code("ctx.workflows.start(…)"),
     !status && ". Each of its steps is recorded, so it continues after a crash.",
   );
 
@@ -92,8 +99,8 @@ async function show(id: string): Promise<Child> {
       ...(run.hint ? field("Hint", run.hint) : []),
     ),
     asUser
-      ? h("p", {}, h("a", { href: fresh(row) }, "Arguments and result, as its user sees them"))
-      : h("p", { class: "quiet" }, "Arguments and result: ", h("code", {}, command("workflows", "show", id))),
+      ? plain(link(fresh(row), "Arguments and result, as its user sees them"))
+      : quiet("Arguments and result: ", code(command("workflows", "show", id))),
     h("h2", {}, "Steps"),
     run.steps.length > 0
       ? table(
@@ -111,8 +118,8 @@ async function show(id: string): Promise<Child> {
           ],
           run.steps.map((step) => [...stepCells(step, run), ...(mayRetry ? [retryFrom(run, step)] : [])]),
         )
-      : h("p", { class: "quiet" }, "No step has been recorded yet."),
-    run.steps.length === mostSteps && h("p", { class: "quiet" }, `These are the last ${mostSteps}.`),
+      : quiet("No step has been recorded yet."),
+    run.steps.length === mostSteps && quiet(`These are the last ${mostSteps}.`),
     run.events.length > 0 && [
       h("h2", {}, "Events"),
       table(
@@ -122,7 +129,7 @@ async function show(id: string): Promise<Child> {
       ),
     ],
     mayAct && acts(run, isOver),
-    h("p", {}, copyButton("Copy as command", command("workflows", "show", id))),
+    plain(copyButton("Copy as command", command("workflows", "show", id))),
   ];
 }
 
@@ -155,7 +162,7 @@ const retryFrom = ({ id }: RunDetails, { position, name }: Step): Child =>
 function acts({ id, status }: RunDetails, isOver: boolean): Child {
   if (status === "completed") return null;
   if (isOver) {
-    return h("p", {}, actButton("Retry", { act: "act_retry_workflow", run: id, from: null }, { on: "the run" }));
+    return plain(actButton("Retry", { act: "act_retry_workflow", run: id, from: null }, { on: "the run" }));
   }
   const event = h("input", { id: "event", type: "text", required: true, spellcheck: "false" });
   const content = h("input", { id: "content", type: "text", value: "null", spellcheck: "false" });
@@ -173,7 +180,7 @@ function acts({ id, status }: RunDetails, isOver: boolean): Child {
     }
   };
   return [
-    h("p", {}, actButton("Cancel", { act: "act_cancel_workflow", run: id }, { on: "the run", isFinal: true })),
+    plain(actButton("Cancel", { act: "act_cancel_workflow", run: id }, { on: "the run", isFinal: true })),
     h(
       "form",
       { onsubmit: submit },
