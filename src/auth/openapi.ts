@@ -12,6 +12,7 @@ import {
   errors,
   json,
   nobody,
+  operation,
   type Part,
   pathParameters,
   type Security,
@@ -194,7 +195,7 @@ export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<
   };
   for (const [key, endpoint] of Object.entries(own)) {
     const [method = "", path = ""] = key.split(" ");
-    mount(method, path, operation(method, path, endpoint));
+    mount(method, path, ownOperation(method, path, endpoint));
   }
   for (const { id, path, methods, body } of endpointsOf(options.plugins ?? [])) {
     for (const method of methods) mount(method.toLowerCase(), path, pluginOperation(id, method, path, body, schemas));
@@ -204,7 +205,7 @@ export function authPaths(definition: AuthDefinition, schemas: Schemas): Record<
 
 const idOf = (method: string, path: string) => `svc-auth-${method}${path.replace(/[^A-Za-z0-9]+/g, "-")}`;
 
-function operation(method: string, path: string, endpoint: Endpoint): Part {
+function ownOperation(method: string, path: string, endpoint: Endpoint): Part {
   const { summary, security = nobody, body, optional, query = {}, required = [], answer, errors: own = [] } = endpoint;
   const inQuery = Object.entries(query).map(([name, schema]) => ({
     name,
@@ -214,18 +215,14 @@ function operation(method: string, path: string, endpoint: Endpoint): Part {
   }));
   const parameters = [...pathParameters(path), ...inQuery];
   const location = { location: { description: "The next address.", schema: text() } };
-  return {
-    operationId: idOf(method, path),
-    tags: ["authentication"],
-    summary,
-    security,
+  return operation(idOf(method, path), "authentication", summary, security, {
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: !optional, content: json(body) } }),
     responses: {
       ...(answer ? { 200: answers("Done.", json(answer)) } : { 302: answers("A redirect.", undefined, location) }),
       ...errors(...own, ...(body ? [400, 413, 415] : []), ...(security === signedIn ? [401, 403] : [])),
     },
-  };
+  });
 }
 
 /** Plugin answers have no known schema. The input may have one. */
@@ -240,11 +237,7 @@ function pluginOperation(
   const isSchema = typeof body === "object" && body !== null && "~standard" in body;
   const taken = isSchema ? schemas.describe(id, body as never, "input") : undefined;
   const parameters = pathParameters(path);
-  return {
-    operationId: id,
-    tags: ["authentication"],
-    summary: `An endpoint of the better-auth plugin ${plugin}`,
-    security: anyone,
+  return operation(id, "authentication", `An endpoint of the better-auth plugin ${plugin}`, anyone, {
     ...(parameters.length > 0 && { parameters }),
     ...(method !== "GET" && { requestBody: { content: json(taken ?? {}) } }),
     responses: {
@@ -252,5 +245,5 @@ function pluginOperation(
       302: answers("A redirect.", undefined, { location: { schema: text() } }),
       ...errors(400, 401, 403, 404, 409, 413, 415),
     },
-  };
+  });
 }

@@ -1,7 +1,7 @@
 /** Describes `/api/graphql` in the OpenAPI document. Next hop: `endpoint.ts` answers. */
 import type { EffectiveConfig } from "../config/config.ts";
 import { type JsonSchema, objectOf } from "../kit/json-schema.ts";
-import { answers, anyone, json, nobody, type Part, text } from "../kit/parts.ts";
+import { answers, anyone, json, nobody, operation, type Part, text } from "../kit/parts.ts";
 
 /** The same body in the standard's own media type, and in the plain one. */
 const inBoth = (schema: JsonSchema): Part => ({
@@ -28,11 +28,7 @@ const refused = answers(
 );
 const refusals: Part = { "4XX": refused, default: refused };
 
-const operation: Part = {
-  operationId: "svc-graphql",
-  tags: ["graphql"],
-  summary: "An operation of GraphQL",
-  security: anyone,
+const post = operation("svc-graphql", "graphql", "An operation of GraphQL", anyone, {
   requestBody: {
     required: true,
     content: json(
@@ -54,15 +50,11 @@ const operation: Part = {
     ),
     ...refusals,
   },
-};
+});
 
-const ruru: Part = {
-  operationId: "svc-graphql-ruru",
-  tags: ["graphql"],
-  summary: "A GraphQL editor",
-  security: nobody,
+const ruru = operation("svc-graphql-ruru", "graphql", "A GraphQL editor", nobody, {
   responses: { 200: answers("The page.", { "text/html": { schema: text() } }), ...refusals },
-};
+});
 
 export const graphqlPaths = (settings: EffectiveConfig["graphql"]): Record<string, Part> =>
-  settings.enabled ? { "/api/graphql": { post: operation, ...(settings.ruru && { get: ruru }) } } : {};
+  settings.enabled ? { "/api/graphql": { post, ...(settings.ruru && { get: ruru }) } } : {};

@@ -18,6 +18,21 @@ export const nobody: Security = [];
 
 export const security = (anonymous: boolean): Security => (anonymous ? anyone : signedIn);
 
+/** An operation. @param rest its parameters, body and answers */
+export const operation = (
+  operationId: string,
+  tag: string,
+  summary: string,
+  security: Security,
+  rest: Part = {},
+): Part => ({
+  operationId,
+  tags: [tag],
+  summary,
+  security,
+  ...rest,
+});
+
 /** @param cookie the cookie's name, which depends on https */
 export const securitySchemes = (cookie: string): Part => ({
   bearer: { type: "http", scheme: "bearer", description: "The JWT (`token`) or the `sessionToken` of a sign-in." },

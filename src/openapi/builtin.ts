@@ -6,12 +6,12 @@
 import type { EffectiveConfig } from "../config/config.ts";
 import { graphqlPaths } from "../graphql/openapi.ts";
 import { objectOf } from "../kit/json-schema.ts";
-import { answers, errors, json, nobody, type Part, text } from "../kit/parts.ts";
+import { answers, errors, json, nobody, operation, type Part, text } from "../kit/parts.ts";
 import { realtimePaths } from "../realtime/openapi.ts";
 import { storagePaths } from "../storage/openapi.ts";
 
 const look = (operationId: string, summary: string, ok: Part, more: Part = {}): Part => ({
-  get: { operationId, tags: ["service"], summary, security: nobody, responses: { ...errors(), 200: ok, ...more } },
+  get: operation(operationId, "service", summary, nobody, { responses: { ...errors(), 200: ok, ...more } }),
 });
 
 const health = json(objectOf({ status: text() }));

@@ -8,7 +8,7 @@ import type { ProcedureDefinition, ProcedureKind } from "../contract/procedure.t
 import { type CallSchemas, crudSchemas } from "../crud/openapi.ts";
 import { wireLimits } from "../http/wire.ts";
 import { type JsonSchema, objectOf, takesNothing } from "../kit/json-schema.ts";
-import { answers, anyone, errors, json, type Part, security, text } from "../kit/parts.ts";
+import { answers, anyone, errors, json, operation, type Part, security, text } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
 
 const callErrors = () => errors(400, 401, 402, 403, 404, 409, 413, 415, 504);
@@ -23,7 +23,7 @@ export function callPaths(api: Api["~svc"], schemas: Schemas): Record<string, Pa
   const paths: Record<string, Part> = {};
   for (const procedure of open.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const own = (procedure.statement && generated.get(procedure.name)) ?? declared(procedure, schemas);
-    paths[`/api/${procedure.kind}/${procedure.name}`] = { post: operation(procedure, own) };
+    paths[`/api/${procedure.kind}/${procedure.name}`] = { post: callOf(procedure, own) };
   }
   // Last, because readers look for the procedures.
   return {
@@ -69,19 +69,15 @@ const undescribed = (declared: unknown, what: string): JsonSchema => ({
   description: declared ? `Checked, by rules that have no JSON Schema here.` : `The procedure declares no ${what}.`,
 });
 
-function operation(
+function callOf(
   { name, kind, anonymous }: ProcedureDefinition,
   { args, optional, result, summary }: CallSchemas,
 ): Part {
   const body = bodySchema(args, optional, kind === "query");
+  const tag = name.includes(".") ? name.slice(0, name.indexOf(".")) : "procedures";
   return call(
     kind,
-    {
-      operationId: name,
-      tags: [name.includes(".") ? name.slice(0, name.indexOf(".")) : "procedures"],
-      summary: summary ?? name,
-      security: security(anonymous),
-    },
+    operation(name, tag, summary ?? name, security(anonymous)),
     hasFile(args) ? multipart(body, filesOf(args)) : json(body),
     answerSchema(result, kind === "query"),
   );
@@ -176,13 +172,9 @@ function batch(open: readonly ProcedureDefinition[]): Part {
   return {
     post: call(
       "mutation",
-      {
-        operationId: "svc-batch",
-        tags: ["calls by name"],
-        summary: "Call several mutations in one transaction",
+      operation("svc-batch", "calls by name", "Call several mutations in one transaction", anyone, {
         description: "They run in this order. If one fails, none is saved, and the error names its `index`.",
-        security: anyone,
-      },
+      }),
       json(objectOf({ calls })),
       objectOf({ results }),
       "What the procedures return, in the same order.",
@@ -196,12 +188,7 @@ function anyCall(kind: "query" | "mutation", open: readonly ProcedureDefinition[
   return {
     post: call(
       kind,
-      {
-        operationId: `svc-${kind}`,
-        tags: ["calls by name"],
-        summary: `Call any ${kind} by its name`,
-        security: anyone,
-      },
+      operation(`svc-${kind}`, "calls by name", `Call any ${kind} by its name`, anyone),
       { ...json(body), ...(kind === "mutation" && multipart(body)) },
       answerSchema({}, kind === "query"),
     ),

@@ -4,7 +4,7 @@
  */
 import type { RouteDefinition } from "../contract/http-route.ts";
 import { type JsonSchema, takesNothing } from "../kit/json-schema.ts";
-import { answers, json, type Part, pathParameters, security } from "../kit/parts.ts";
+import { answers, json, operation, type Part, pathParameters, security } from "../kit/parts.ts";
 import type { Schemas } from "../kit/schemas.ts";
 
 export function routePaths(routes: readonly RouteDefinition[], schemas: Schemas): Record<string, Part> {
@@ -17,7 +17,7 @@ export function routePaths(routes: readonly RouteDefinition[], schemas: Schemas)
     ids.add(id);
     // To OpenAPI, two routes that differ only in parameter names are one path; the first one answers first.
     const item = paths[sameShape(paths, path) ?? path] ?? {};
-    item[route.verb] ??= operation(route, id, schemas);
+    item[route.verb] ??= described(route, id, schemas);
     paths[sameShape(paths, path) ?? path] = item;
   }
   return paths;
@@ -31,18 +31,14 @@ const sameShape = (paths: object, path: string) => Object.keys(paths).find((othe
 
 const other = answers("An error, in the form of `Error`, or what the handler returns with another status.", json({}));
 
-function operation(route: RouteDefinition, operationId: string, schemas: Schemas): Part {
+function described(route: RouteDefinition, operationId: string, schemas: Schemas): Part {
   const { verb, path, anonymous, input, output } = route;
   const taken = schemas.describe(operationId, input, "input");
   const readsQuery = verb === "get" || verb === "delete";
   const parameters = [...pathParameters(path), ...(readsQuery && taken ? queryParameters(taken) : [])];
   const body = { content: json(taken ?? {}), required: input !== undefined && !takesNothing(input) };
   const anything = { "text/plain": { schema: { type: "string" } }, "application/octet-stream": {} };
-  return {
-    operationId,
-    tags: ["routes"],
-    summary: `${verb.toUpperCase()} ${pathOf(route)}`,
-    security: security(anonymous),
+  return operation(operationId, "routes", `${verb.toUpperCase()} ${pathOf(route)}`, security(anonymous), {
     ...(parameters.length > 0 && { parameters }),
     ...(!readsQuery && input && { requestBody: body }),
     ...(!readsQuery && !input && { requestBody: { content: { ...body.content, "*/*": {} } } }),
@@ -54,7 +50,7 @@ function operation(route: RouteDefinition, operationId: string, schemas: Schemas
       "4XX": other,
       default: other,
     },
-  };
+  });
 }
 
 /** The members of an object, each a text parameter of the query. */

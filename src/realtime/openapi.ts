@@ -3,18 +3,14 @@
  * Next hop: `src/server/tickets.ts` and `src/server/grant-endpoint.ts` answer; docs/reference/realtime.md has the frames.
  */
 import { objectOf } from "../kit/json-schema.ts";
-import { answers, anyone, errors, inQuery, json, type Part, signedIn, text } from "../kit/parts.ts";
+import { answers, anyone, errors, inQuery, json, operation, type Part, signedIn, text } from "../kit/parts.ts";
 
 const socket = (operationId: string): Part => ({
-  get: {
-    operationId,
-    tags: ["realtime"],
-    summary: "The WebSocket for change notifications",
+  get: operation(operationId, "realtime", "The WebSocket for change notifications", anyone, {
     description: "An upgrade; its frames are in docs/reference/realtime.md. Without one this path does not exist.",
-    security: anyone,
     parameters: [inQuery("ticket", text(), "Of /api/realtime/ticket.")],
     responses: { 101: { description: "The connection becomes a WebSocket." }, ...errors(401, 403, 404) },
-  },
+  }),
 });
 
 const grant = objectOf({
@@ -28,28 +24,26 @@ export const realtimePaths: Record<string, Part> = {
   "/ws": socket("svc-realtime-socket"),
   "/api/realtime": socket("svc-realtime-socket-api"),
   "/api/realtime/ticket": {
-    post: {
-      operationId: "svc-realtime-ticket",
-      tags: ["realtime"],
-      summary: "A ticket that opens a socket, once, within 30 seconds",
-      security: signedIn,
-      responses: {
-        200: answers("The ticket.", json(objectOf({ ticket: text() }))),
-        ...errors(401, 403),
+    post: operation(
+      "svc-realtime-ticket",
+      "realtime",
+      "A ticket that opens a socket, once, within 30 seconds",
+      signedIn,
+      {
+        responses: {
+          200: answers("The ticket.", json(objectOf({ ticket: text() }))),
+          ...errors(401, 403),
+        },
       },
-    },
+    ),
   },
   "/api/realtime/query/authorize": {
-    post: {
-      operationId: "svc-realtime-authorize",
-      tags: ["realtime"],
-      summary: "A grant to watch a query",
-      security: anyone,
+    post: operation("svc-realtime-authorize", "realtime", "A grant to watch a query", anyone, {
       requestBody: {
         required: true,
         content: json(objectOf({ query: text(), args: {} }, { required: ["query"] })),
       },
       responses: { 200: answers("The grant.", json(grant)), ...errors(400, 401, 403, 404, 409, 413, 504) },
-    },
+    }),
   },
 };

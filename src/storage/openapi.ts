@@ -3,7 +3,7 @@
  * Next hop: `src/storage/route.ts` and `src/storage/upload-route.ts` answer them.
  */
 import { type JsonSchema, objectOf } from "../kit/json-schema.ts";
-import { answers, errors, inQuery, json, nobody, type Part, signedIn, text } from "../kit/parts.ts";
+import { answers, errors, inQuery, json, nobody, operation, type Part, signedIn, text } from "../kit/parts.ts";
 import { fits, formats } from "./transform-options.ts";
 
 const whole = (maximum: number): JsonSchema => ({ type: "integer", minimum: 1, maximum });
@@ -17,11 +17,8 @@ const anyBytes = { "application/octet-stream": {} };
 function file(head: boolean): Part {
   const content = head ? undefined : bytes;
   const described = headersOf("etag", "cache-control", "content-disposition", "accept-ranges");
-  return {
-    operationId: head ? "svc-storage-head" : "svc-storage-get",
-    tags: ["storage"],
-    summary: head ? "Metadata of a stored file" : "The bytes of a stored file",
-    security: nobody,
+  const summary = head ? "Metadata of a stored file" : "The bytes of a stored file";
+  return operation(head ? "svc-storage-head" : "svc-storage-get", "storage", summary, nobody, {
     parameters: [
       id,
       inQuery("grant", text(), "Permission to read a private file."),
@@ -40,36 +37,17 @@ function file(head: boolean): Part {
       416: answers("The range is outside the file.", undefined, headersOf("content-range")),
       ...errors(400, 403, 404),
     },
-  };
+  });
 }
 
 const version = header("tus-resumable", { const: "1.0.0" });
 const progress = headersOf("upload-offset", "upload-length", "upload-expires", "tus-resumable");
-
-const upload = (
-  operationId: string,
-  summary: string,
-  status: number,
-  description: string,
-  more: Part,
-  headers: Part = progress,
-): Part => ({
-  operationId,
-  tags: ["storage"],
-  summary,
-  security: signedIn,
-  ...more,
-  responses: {
-    [status]: answers(description, undefined, headers),
-    ...errors(...((more.errors as number[] | undefined) ?? []), 400, 401, 403, 404, 412, 413, 415),
-  },
-});
+const uploadErrors = errors(400, 401, 403, 404, 412, 413, 415);
 
 export const storagePaths: Record<string, Part> = {
   "/api/storage/{id}": { get: file(false), head: file(true) },
   "/api/storage/uploads": {
-    post: {
-      ...upload("svc-uploads-create", "Begin an upload in parts (tus 1.0.0)", 201, "The upload was created.", {}),
+    post: operation("svc-uploads-create", "storage", "Begin an upload in parts (tus 1.0.0)", signedIn, {
       parameters: [
         version,
         header("upload-length", { type: "integer", minimum: 0 }),
@@ -79,12 +57,8 @@ export const storagePaths: Record<string, Part> = {
         201: answers("The upload was created, at `Location`.", undefined, { ...progress, ...headersOf("location") }),
         ...errors(400, 401, 403, 404, 412, 413),
       },
-    },
-    options: {
-      operationId: "svc-uploads-describe",
-      tags: ["storage"],
-      summary: "What the uploads support",
-      security: nobody,
+    }),
+    options: operation("svc-uploads-describe", "storage", "What the uploads support", nobody, {
       responses: {
         204: answers(
           "The answer is in the headers.",
@@ -93,20 +67,18 @@ export const storagePaths: Record<string, Part> = {
         ),
         ...errors(403),
       },
-    },
+    }),
   },
   "/api/storage/uploads/{id}": {
     parameters: [id],
-    head: upload(
-      "svc-uploads-show",
-      "How far an upload has come",
-      200,
-      "The offset is in the headers.",
-      { parameters: [version] },
-      { ...progress, ...headersOf("upload-metadata") },
-    ),
-    patch: {
-      ...upload("svc-uploads-append", "Continue an upload", 204, "The bytes were stored.", {}),
+    head: operation("svc-uploads-show", "storage", "How far an upload has come", signedIn, {
+      parameters: [version],
+      responses: {
+        200: answers("The offset is in the headers.", undefined, { ...progress, ...headersOf("upload-metadata") }),
+        ...uploadErrors,
+      },
+    }),
+    patch: operation("svc-uploads-append", "storage", "Continue an upload", signedIn, {
       parameters: [
         version,
         header("upload-offset", { type: "integer", minimum: 0 }),
@@ -117,19 +89,18 @@ export const storagePaths: Record<string, Part> = {
         204: answers("The bytes were stored.", undefined, progress),
         ...errors(400, 401, 403, 404, 409, 412, 413, 415, 460),
       },
-    },
-    delete: upload("svc-uploads-remove", "Cancel an upload", 204, "It was removed.", { parameters: [version] }),
-    put: {
-      operationId: "svc-uploads-receive",
-      tags: ["storage"],
-      summary: "Send a whole file to a signed URL",
-      security: nobody,
+    }),
+    delete: operation("svc-uploads-remove", "storage", "Cancel an upload", signedIn, {
+      parameters: [version],
+      responses: { 204: answers("It was removed.", undefined, progress), ...uploadErrors },
+    }),
+    put: operation("svc-uploads-receive", "storage", "Send a whole file to a signed URL", nobody, {
       parameters: [inQuery("token", text(), "Of the signed URL.")],
       requestBody: { required: true, content: anyBytes },
       responses: {
         200: answers("It is stored.", json(objectOf({ id: text() }))),
         ...errors(400, 403, 404, 409, 413),
       },
-    },
+    }),
   },
 };
