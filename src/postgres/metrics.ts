@@ -1,5 +1,6 @@
 /** Metrics of the standbys that this process queries. Next hop: `src/postgres/replicas.ts`. */
 import { Counter, Gauge, type Registry } from "prom-client";
+import { addCounter } from "../telemetry/add-metric.ts";
 import type { Replicas } from "./replicas.ts";
 
 /** @param replicas undefined without DATABASE_REPLICA_URLS: then there are no such metrics */
@@ -42,13 +43,7 @@ export function addStandbyMetrics(registry: Registry, replicas: Replicas | undef
       }
     },
   });
-  new Counter({
-    name: "svc_standby_reads_behind_total",
-    help: "Queries that the primary answered because no standby had what the caller has seen, or all were too old.",
-    registers,
-    collect() {
-      this.reset();
-      this.inc(replicas?.behind ?? 0);
-    },
-  });
+  const behind =
+    "Queries that the primary answered because no standby had what the caller has seen, or all were too old.";
+  addCounter(registry, "svc_standby_reads_behind_total", behind, () => replicas?.behind ?? 0);
 }

@@ -10,6 +10,7 @@ import type { Replicas } from "../postgres/replicas.ts";
 import type { RealtimeState } from "../realtime/create-realtime.ts";
 import { addRealtimeMetrics } from "../realtime/metrics.ts";
 import { addJobMetrics } from "../telemetry/add-job-metrics.ts";
+import { addGauge } from "../telemetry/add-metric.ts";
 import type { Durations } from "../telemetry/durations.ts";
 import type { JobMetrics } from "../telemetry/job-metrics.ts";
 import type { InFlight } from "../telemetry/metrics.ts";
@@ -49,14 +50,8 @@ export function createRegistry(measured: Measured): Registry {
       for (const [code, count] of new Map([...none, ...errors])) this.inc({ code }, count);
     },
   });
-  new Gauge({
-    name: "svc_http_requests_in_flight",
-    help: "Requests that have begun and not ended.",
-    registers,
-    collect() {
-      this.set(inFlight.size);
-    },
-  });
+  const begun = "Requests that have begun and not ended.";
+  addGauge(registry, "svc_http_requests_in_flight", begun, () => inFlight.size);
   new Counter({
     name: "svc_process_starts_total",
     help: "Processes that have started: 1, or with --processes all so far, those that have ended among them.",
