@@ -1,6 +1,7 @@
 /** Audit: what changed in audited tables, and in one row with its values. */
 import { ask } from "./api.ts";
 import { type Child, code, controls, copyButton, h, heading, later, link, quiet, table } from "./dom.ts";
+import { keyOf } from "./row.ts";
 import { fresh, href, type State } from "./state.ts";
 import { command, time } from "./texts.ts";
 import type { Entry } from "./types.ts";
@@ -23,20 +24,13 @@ export function audit(state: State): Child {
   ];
 }
 
-/** The key of the address, as Data has it. */
-function keyOf(text: string | undefined): string[] | null {
-  if (!text) return null;
-  const key: unknown = JSON.parse(text);
-  if (Array.isArray(key) && key.every((part) => typeof part === "string")) return key;
-  throw new Error(`The address names no row: ${text} is not the key of one.`);
-}
-
 async function entries(state: State): Promise<Child> {
   const name = state.table ?? null;
   const before = /^\d{1,18}$/.test(state.before ?? "") ? (state.before ?? null) : null;
-  const input = { table: name, key: keyOf(state.key), row: state.of || null, as: state.as ?? null, before };
+  const key = state.key ? keyOf(state.key) : null;
+  const input = { table: name, key, row: state.of || null, as: state.as ?? null, before };
   const page = await ask<Page>("audit", input);
-  const isRow = name !== null && (input.key !== null || input.row !== null);
+  const isRow = name !== null && (key !== null || input.row !== null);
   const head = ["At", ...(isRow ? [] : ["Row"]), "What", "Who", "By", "Request", "Changed"];
   const rows = page.entries.map((entry) => [
     time(entry.at),

@@ -3,7 +3,7 @@ import { mayAct } from "./acting.ts";
 import { ask } from "./api.ts";
 import { type Child, controls, copyButton, h, heading, later, link, plain, quiet, table } from "./dom.ts";
 import { newRow, stagedChanges } from "./edits.ts";
-import { nameOfRow, openRow } from "./row.ts";
+import { keyOf, nameOfRow, openRow } from "./row.ts";
 import { fresh, go, href, type State } from "./state.ts";
 import { command, number } from "./texts.ts";
 import type { Column, Row, Rows, Table } from "./types.ts";
@@ -118,16 +118,6 @@ const empty = ({ column, ghosts }: State) =>
     : ghosts === "1"
       ? "The table is empty."
       : "This viewer sees no row. Show hidden rows to see whether there are any.";
-
-function keyOf(text: string): string[] {
-  try {
-    const key: unknown = JSON.parse(text);
-    if (Array.isArray(key) && key.every((part) => typeof part === "string")) return key;
-  } catch {
-    // As one that is no key.
-  }
-  throw new Error(`The address names no row: ${text} is not the key of one.`);
-}
 
 /** What a page lacks whose rows have no key. */
 const keyless = ({ rows, more }: Rows, { ghosts }: State) => [

@@ -10,6 +10,17 @@ import type { Row, Rows, Verdict } from "./types.ts";
 export const nameOfRow = (key: readonly string[]): string =>
   key.map((part) => (part.trim() === "" ? JSON.stringify(part) : part)).join(", ");
 
+/** The key of the address. */
+export function keyOf(text: string): string[] {
+  try {
+    const key: unknown = JSON.parse(text);
+    if (Array.isArray(key) && key.every((part) => typeof part === "string")) return key;
+  } catch {
+    // As one that is no key.
+  }
+  throw new Error(`The address names no row: ${text} is not the key of one.`);
+}
+
 /** @param key of a row of the page; another one shows the verdicts alone */
 export function openRow(table: string, as: string | null, key: string[], page: Rows): void {
   const row = page.rows.find((one) => JSON.stringify(one.key) === JSON.stringify(key));
