@@ -35,13 +35,9 @@ export function bornAt(pid: number): string | null {
   }
 }
 
-export function myself(): Holder {
-  return { pid: process.pid, born: bornAt(process.pid) ?? "" };
-}
+export const myself = (): Holder => ({ pid: process.pid, born: bornAt(process.pid) ?? "" });
 
-export function isAlive(holder: Holder): boolean {
-  return bornAt(holder.pid) === holder.born;
-}
+export const isAlive = (holder: Holder): boolean => bornAt(holder.pid) === holder.born;
 
 /**
  * Runs `work` while no other process does so under the same path.

@@ -37,9 +37,7 @@ function projectRoot(): string {
   return resolve(here, "../..");
 }
 
-function runsAsRoot(): boolean {
-  return process.getuid?.() === 0;
-}
+const runsAsRoot = (): boolean => process.getuid?.() === 0;
 
 /**
  * The user that server programs run as; null means the current one.
@@ -64,9 +62,7 @@ export async function serverUser(data: string): Promise<ServerUser | null> {
   );
 }
 
-function hashed(path: string): string {
-  return createHash("sha256").update(realpathSync(path)).digest("hex").slice(0, 12);
-}
+const hashed = (path: string): string => createHash("sha256").update(realpathSync(path)).digest("hex").slice(0, 12);
 
 /** Creates a folder. Others may pass through it (x) but not list it; its files have their own modes. */
 function made(path: string, mode = 0o711): string {

@@ -275,9 +275,7 @@ async function hasEnded(data: string): Promise<boolean> {
   return server.findRunning(data) === null;
 }
 
-function runningFile(directory: string): string {
-  return join(directory, "running.json");
-}
+const runningFile = (directory: string): string => join(directory, "running.json");
 
 function readRunning(directory: string): Running | null {
   try {

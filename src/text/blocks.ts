@@ -15,9 +15,7 @@ export interface Block {
 }
 
 /** Headings, paragraphs, list items, table rows and code. HTML and link definitions are omitted. */
-export function markdownBlocks(markdown: string): Block[] {
-  return fromMarkdown(markdown).children.flatMap(blocksOf);
-}
+export const markdownBlocks = (markdown: string): Block[] => fromMarkdown(markdown).children.flatMap(blocksOf);
 
 /** Paragraphs, separated by empty lines. */
 export function textBlocks(text: string): Block[] {

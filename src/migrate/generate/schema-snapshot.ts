@@ -82,9 +82,7 @@ function complete(table: Table, declared: PgTable): void {
 }
 
 /** An empty snapshot, for a new application. */
-export async function emptySnapshot(): Promise<Snapshot> {
-  return takeSnapshot({ schema: {}, auth: {} }, null);
-}
+export const emptySnapshot = async (): Promise<Snapshot> => takeSnapshot({ schema: {}, auth: {} }, null);
 
 const isPlatform = (value: unknown) =>
   is(value, PgTable) && platformSchemas.includes(tableConfig(value).schema ?? "public");
