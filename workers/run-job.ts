@@ -93,8 +93,7 @@ async function postponed(job: string, worker: string, error: unknown, services: 
 }
 
 /**
- * The queue stores the message of the cause, not the one for callers. The library ends the worker if it cannot store
- * the message.
+ * The queue stores the message of the cause, not the one for callers. The library ends the worker if it cannot store the message.
  */
 function reasonOf(error: unknown): Error {
   const reason = error instanceof Error ? (error.cause ?? error) : error; // handlers may throw any value

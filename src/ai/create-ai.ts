@@ -1,8 +1,7 @@
 /**
  * The `ai` module of an application; the generated `backend/generated/ai.ts` calls this. Each operation reserves its
  * credits, calls the provider of its model, and settles.
- * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for operations on
- * files.
+ * Next hop: `paid.ts` for the credits, `provider.ts` for the providers, `stream.ts`, and `speech.ts` for operations on files.
  */
 import { z } from "zod";
 import type { CallOptions, ChatOptions, ContentPart, Message } from "../contract/ai.ts";

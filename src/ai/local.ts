@@ -1,7 +1,6 @@
 /**
- * Engines that run on this machine without cost: tesseract reads images, espeak-ng speaks, pocketsphinx listens, and
- * `local-hash` embeds by words. They are programs of the operating system; the error for a missing one says how to
- * install it.
+ * Engines that run on this machine without cost: tesseract reads images, espeak-ng speaks, pocketsphinx listens, and `local-hash`
+ * embeds by words. They are programs of the operating system; the error for a missing one says how to install it.
  * Next hop: `program.ts`.
  */
 import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";

@@ -1,7 +1,6 @@
 /**
- * A provider with OpenAI's protocol, which most model servers support. Chat uses the AI SDK. Reranking, speech and
- * transcription, which the SDK lacks for such servers, are plain requests, and so are embeddings, because the SDK
- * ignores their `index`. Source:
+ * A provider with OpenAI's protocol, which most model servers support. Chat uses the AI SDK. Reranking, speech and transcription,
+ * which the SDK lacks for such servers, are plain requests, and so are embeddings, because the SDK ignores their `index`. Source:
  * https://platform.openai.com/docs/api-reference; rerank as in https://docs.cohere.com/reference/rerank.
  */
 import type { OpenAICompatibleProvider } from "@ai-sdk/openai-compatible";

@@ -27,8 +27,7 @@ class Busy extends Error {
 /**
  * @param timeoutMs of each attempt with its answer, in milliseconds; of a stream, until its first piece
  * @param most bytes of the answer, of a stream too. (Default: 33554432, 32 MiB)
- * @throws SvcError PROVIDER_FAILED when all attempts failed, and where a larger answer is read; the signal's reason when
- *   aborted
+ * @throws SvcError PROVIDER_FAILED when all attempts failed, and where a larger answer is read; the signal's reason when aborted
  */
 export function patientFetch(timeoutMs: number, most = largestAnswer): typeof globalThis.fetch {
   const tooLarge = () => providerFailed(`its answer is larger than ${Math.ceil(most / mebibyte)} MiB`);

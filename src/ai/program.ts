@@ -1,6 +1,5 @@
 /**
- * Runs programs of the operating system that read their input from a pipe. There is no shell, so arguments are not
- * interpreted.
+ * Runs programs of the operating system that read their input from a pipe. There is no shell, so arguments are not interpreted.
  */
 import { spawn } from "node:child_process";
 import { ConcurrencyLimiter } from "../kit/concurrency-limiter.ts";

@@ -1,7 +1,6 @@
 /**
- * Loads the schema files, and checks that each table and each export has one definition. Of two with one name the later
- * export would hide the earlier one; of two auth tables, foreign keys point to one, queries use the other, and only one
- * follows auth.ts.
+ * Loads the schema files, and checks that each table and each export has one definition. Of two with one name the later export
+ * would hide the earlier one; of two auth tables, foreign keys point to one, queries use the other, and only one follows auth.ts.
  */
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";

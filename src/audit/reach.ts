@@ -1,8 +1,7 @@
 /**
- * Collects the code of its own file that a handler can reach: its own, and each function, class, object or constant
- * that this code mentions. Mentioning suffices; a call is not required. An allow comment above a step covers only code
- * that is reached through that step. What other files do is checked when it is called
- * (`src/postgres/anonymous-gate.ts`).
+ * Collects the code of its own file that a handler can reach: its own, and each function, class, object or constant that this
+ * code mentions. Mentioning suffices; a call is not required. An allow comment above a step covers only code that is reached
+ * through that step. What other files do is checked when it is called (`src/postgres/anonymous-gate.ts`).
  * Next hop: `uses.ts` judges each node.
  */
 import { allowAbove } from "./allow.ts";

@@ -54,8 +54,7 @@ export const cookieHeader = (setCookies: readonly string[]): string =>
 /**
  * Removes the session from the library's `Set-Cookie` headers.
  *
- * @returns the signed session token, "" when the session is to be removed, null when it is unchanged; and the other
- *   cookies
+ * @returns the signed session token, "" when the session is to be removed, null when it is unchanged; and the other cookies
  */
 export function splitSession(
   setCookies: readonly string[],

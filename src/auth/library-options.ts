@@ -168,8 +168,7 @@ function fixedAdvanced(
       generateId: makerOfIds(wanted.database?.generateId),
       // The check finds tables through the search path, which a shared login does not have.
       validateSchema: false,
-      // Reads user and accounts in one statement. A second one, sent only for an existing address, would be a timing
-      // leak.
+      // Reads user and accounts in one statement. A second one, sent only for an existing address, would be a timing leak.
       joins: true,
     },
   };

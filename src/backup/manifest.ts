@@ -1,10 +1,9 @@
 /**
  * The contents of a backup. The manifest is written last; a folder without one is not a backup:
  *
- *   manifest.json   this file's `Manifest`: versions, what every table must hold, checksums of the files below
- *   database.dump   of pg_dump, in its custom format
- *   files.jsonl     a line for each file: its key, size and checksum
- *   storage/        the files' bytes, laid out as the disk driver does
+ *   manifest.json   this file's `Manifest`: versions, what every table must hold, checksums of the files below database.dump   of
+ *   pg_dump, in its custom format files.jsonl     a line for each file: its key, size and checksum storage/        the files'
+ *   bytes, laid out as the disk driver does
  *
  * Next hop: `take.ts` writes it, `check.ts` reads it.
  */

@@ -1,6 +1,5 @@
 /**
- * `svc data export|import`: rows of a resource as a file, read and written as a user: the policies decide, as in a
- * call.
+ * `svc data export|import`: rows of a resource as a file, read and written as a user: the policies decide, as in a call.
  * Next hop: `src/transfer/export-rows.ts`, `src/transfer/import-batch.ts`.
  */
 import { createReadStream, createWriteStream, existsSync } from "node:fs";

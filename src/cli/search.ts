@@ -1,7 +1,6 @@
 /**
- * `svc search TABLE QUERY`: the best rows by keyword, as a user or an anonymous caller gets them. `--explain` shows the
- * score: rarity, frequency, length and addend of each term. Next hop: `sql/search/find_matches.sql`,
- * `explain_match.sql`.
+ * `svc search TABLE QUERY`: the best rows by keyword, as a user or an anonymous caller gets them. `--explain` shows the score:
+ * rarity, frequency, length and addend of each term. Next hop: `sql/search/find_matches.sql`, `explain_match.sql`.
  */
 import type pg from "pg";
 import { DefinitionError } from "../kit/definition-error.ts";

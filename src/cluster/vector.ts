@@ -1,7 +1,6 @@
 /**
- * Adds pgvector to a server: the server's own, or one compiled here and stored beside the server programs, so nothing
- * is installed in the system. Never fails: without pgvector only vector search is missing, and `vectorNote` says how to
- * get it.
+ * Adds pgvector to a server: the server's own, or one compiled here and stored beside the server programs, so nothing is
+ * installed in the system. Never fails: without pgvector only vector search is missing, and `vectorNote` says how to get it.
  * Next hop: `vector-build.ts` compiles it.
  */
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";

@@ -118,9 +118,8 @@ const definitionSchema = z.strictObject({
       /** Whether users may sign up and sign in with a password. (Default: true) */
       enabled: choice(),
       /**
-       * Sends the link to the page where the user sets a new password. Called after the answer, and only for addresses
-       * that have an account. svc waits at most 10 seconds for it. (Default: none; outside production the mail is
-       * logged)
+       * Sends the link to the page where the user sets a new password. Called after the answer, and only for addresses that have
+       * an account. svc waits at most 10 seconds for it. (Default: none; outside production the mail is logged)
        */
       sendResetPassword: callable<SendMail>().optional(),
     })

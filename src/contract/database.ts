@@ -12,9 +12,8 @@ export type Schema = Record<string, any>;
 type Drizzle<S extends Schema> = PgDatabase<NodePgQueryResultHKT, S>;
 
 /**
- * Drizzle in the call's one transaction, with the caller's role and identity. The first statement opens the
- * transaction. It is read-only for queries and GET routes, commits when the handler returns, and rolls back when it
- * throws.
+ * Drizzle in the call's one transaction, with the caller's role and identity. The first statement opens the transaction. It is
+ * read-only for queries and GET routes, commits when the handler returns, and rolls back when it throws.
  */
 export interface RequestDatabase<S extends Schema = Schema>
   extends Omit<Drizzle<S>, "execute" | "transaction" | "refreshMaterializedView"> {

@@ -200,9 +200,8 @@ export interface ContextGrounding {
    */
   answer(input: GroundingInput): Promise<GroundedAnswer>;
   /**
-   * Lets a model write an answer as `write` of `answer` does, and yields each sentence as soon as it has passed the
-   * check. It may be read after the handler has returned, as the body of a route. Yields nothing if the model found no
-   * answer.
+   * Lets a model write an answer as `write` of `answer` does, and yields each sentence as soon as it has passed the check. It may
+   * be read after the handler has returned, as the body of a route. Yields nothing if the model found no answer.
    *
    * @throws SvcError as `answer`; the errors of `ai.stream` when the first sentence is read
    */

@@ -116,9 +116,8 @@ export function readResult(
 const plainKey = (key: PropertyKey): string | number => (typeof key === "symbol" ? String(key) : key);
 
 /**
- * The old context with parts replaced. Lazy members stay lazy: they are getters of the prototype, and descriptors do not
- * trigger getters. The old context is not the prototype itself: V8 keeps what belongs to such an object until its next full
- * collection.
+ * The old context with parts replaced. Lazy members stay lazy: they are getters of the prototype, and descriptors do not trigger
+ * getters. The old context is not the prototype itself: V8 keeps what belongs to such an object until its next full collection.
  */
 export function extend<C extends object>(context: C, change: object): C {
   const extended = Object.create(Object.getPrototypeOf(context), Object.getOwnPropertyDescriptors(context));

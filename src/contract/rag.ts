@@ -173,9 +173,8 @@ export interface RagDocuments {
 /** The `rag` of a context. */
 export interface ContextRag extends RagDocuments {
   /**
-   * Starts the built-in workflow `rag.ingest`, which converts a stored file and ingests the text. The run's timeline
-   * shows the progress (`workflows.get`, `useWorkflow`). Its result is an `IngestResult` with the conversion's
-   * warnings.
+   * Starts the built-in workflow `rag.ingest`, which converts a stored file and ingests the text. The run's timeline shows the
+   * progress (`workflows.get`, `useWorkflow`). Its result is an `IngestResult` with the conversion's warnings.
    *
    * @returns the run's id
    * @throws SvcError as `ingest`, and NOT_FOUND for a file that the caller may not read

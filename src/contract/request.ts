@@ -18,9 +18,8 @@ export interface SvcRequest<Params = Record<string, string>> {
   /** The parsed JSON body. @throws SvcError INVALID_JSON */
   json(): Promise<unknown>;
   /**
-   * Fields and files of a form, 1,000 at most. Large files of a multipart form stay on disk until the response has
-   * closed: store files that are needed later. No other reader can be used afterwards, because the body is not kept as
-   * a whole.
+   * Fields and files of a form, 1,000 at most. Large files of a multipart form stay on disk until the response has closed: store
+   * files that are needed later. No other reader can be used afterwards, because the body is not kept as a whole.
    *
    * @throws SvcError UNSUPPORTED_MEDIA_TYPE, BAD_REQUEST, PAYLOAD_TOO_LARGE
    */

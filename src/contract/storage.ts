@@ -25,8 +25,7 @@ export interface ContextStorage {
    *
    * @param options `ttlSeconds` from 1 to 604800, a week (Default: 300); `disposition`: whether a browser shows or
    *   saves the file (Default: "inline")
-   * @throws SvcError NOT_FOUND if the object does not exist or no policy shows it to the caller; being public is not
-   *   enough
+   * @throws SvcError NOT_FOUND if the object does not exist or no policy shows it to the caller; being public is not enough
    */
   createReadGrant(
     id: string,

@@ -223,9 +223,8 @@ export interface CrudOptions<T extends PgTable = PgTable> {
   /** Columns that `filters` may name. (Default: none, and `filters` is ignored) */
   allowedFilters?: readonly Property<T>[] | undefined;
   /**
-   * Relations that `list` and `get` may include and filter by: of relations() of the schema, or of foreign keys where
-   * these are unambiguous; `{ name, through }` leads through a join table. The related table needs a resource of its
-   * own. (Default: none)
+   * Relations that `list` and `get` may include and filter by: of relations() of the schema, or of foreign keys where these are
+   * unambiguous; `{ name, through }` leads through a join table. The related table needs a resource of its own. (Default: none)
    */
   include?: readonly IncludeOption[] | undefined;
   /**

@@ -138,9 +138,8 @@ function given(crud: CrudDefinition, source: string): ColumnDescription[] {
 const mostNumbered = 4;
 
 /**
- * The INSERT of a new row, up to its RETURNING. Only the keyword DEFAULT takes a sequence's next number without a
- * privilege on the sequence, and DEFAULT is not an expression. So there is one statement with a given value and one
- * without.
+ * The INSERT of a new row, up to its RETURNING. Only the keyword DEFAULT takes a sequence's next number without a privilege on
+ * the sequence, and DEFAULT is not an expression. So there is one statement with a given value and one without.
  *
  * @param returning the end of each statement
  */

@@ -1,6 +1,5 @@
 /**
- * JSON Schemas of generated CRUD's columns: in rows, in input and in filters. The formats are those of
- * `src/crud/wire-kinds.ts`.
+ * JSON Schemas of generated CRUD's columns: in rows, in input and in filters. The formats are those of `src/crud/wire-kinds.ts`.
  */
 import type { ColumnDescription, WireKind } from "../contract/crud.ts";
 import { type JsonSchema, objectOf } from "../kit/json-schema.ts";

@@ -1,6 +1,5 @@
 /**
- * Parses documents, checks them against the limits, validates them and caches the result, so that repeated texts cost
- * nothing.
+ * Parses documents, checks them against the limits, validates them and caches the result, so that repeated texts cost nothing.
  * Next hop: `limits.ts` measures; `engine.ts` carries the operation out.
  */
 import {

@@ -67,8 +67,7 @@ export async function graphqlEndpoint(options: GraphqlOptions): Promise<Endpoint
       const error = toSvcError(thrown);
       exchange.error = error;
       const { refusal } = await import("./errors.ts");
-      // Clients of the plain type take any other status for a proxy's answer, so the standard has 200 for a bad
-      // document.
+      // Clients of the plain type take any other status for a proxy's answer, so the standard has 200 for a bad document.
       const isBadDocument = asked !== undefined && error.code === "VALIDATION_FAILED";
       const status = isBadDocument && type === plainType ? 200 : error.status;
       sendJson(response, status, refusal(error, requestId), { ...contentType, ...errorHeaders(error) });

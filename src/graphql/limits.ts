@@ -1,7 +1,6 @@
 /**
- * Measures a document: its depth, its fields, aliases and fragments, and the rows that it could read. Fragments count
- * wherever they are spread, but each is measured once, so a document that expands to millions of fields costs no more
- * than its text.
+ * Measures a document: its depth, its fields, aliases and fragments, and the rows that it could read. Fragments count wherever
+ * they are spread, but each is measured once, so a document that expands to millions of fields costs no more than its text.
  * Next hop: `documents.ts` holds documents against the limits before they are validated.
  */
 import {

@@ -39,8 +39,7 @@ export function sendContinue(request: IncomingMessage): void {
 }
 
 /**
- * Passes the body on, chunk by chunk. After a refusal the rest is read and discarded, so that the client reads the
- * answer.
+ * Passes the body on, chunk by chunk. After a refusal the rest is read and discarded, so that the client reads the answer.
  *
  * @param limit in bytes
  * @param take  gets each chunk; the next chunk waits for its promise; an error refuses the body

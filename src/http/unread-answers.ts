@@ -1,8 +1,7 @@
 /**
- * Limits the memory for answers that clients do not read: Node keeps an answer until the kernel has taken all of it. When
- * the limit is reached, the connections of the answers that wait longest are broken. No new answer is refused: the change
- * that it reports has been saved.
- * Called by `body-budget.ts`, which knows the client's address.
+ * Limits the memory for answers that clients do not read: Node keeps an answer until the kernel has taken all of it. When the
+ * limit is reached, the connections of the answers that wait longest are broken. No new answer is refused: the change that it
+ * reports has been saved. Called by `body-budget.ts`, which knows the client's address.
  */
 import type { ServerResponse } from "node:http";
 

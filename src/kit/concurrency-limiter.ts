@@ -40,8 +40,7 @@ export class ConcurrencyLimiter {
   /**
    * Runs the call, at once or in its turn.
    *
-   * @throws SvcError UNAVAILABLE when too many calls wait, or when the signal aborts before the call starts; errors of
-   *   `call`
+   * @throws SvcError UNAVAILABLE when too many calls wait, or when the signal aborts before the call starts; errors of `call`
    */
   async run<T>(call: () => Promise<T>, { key = "", signal }: Turn = {}): Promise<T> {
     if (this.#running < this.#limit) this.#running++;

@@ -1,6 +1,5 @@
 /**
- * Starts processes that parse untrusted content: without environment, and with access only to the files of their
- * program.
+ * Starts processes that parse untrusted content: without environment, and with access only to the files of their program.
  * Next hop: `program-files.ts`.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
@@ -45,8 +44,7 @@ export async function usageOf(pid: number | undefined): Promise<{ processorMs: n
   const [stat = "", status = ""] = await Promise.all(
     ["stat", "status"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8").catch(() => "")),
   );
-  // Reads behind the program's name, which may contain spaces. Ticks are hundredths of a second, which Linux
-  // guarantees.
+  // Reads behind the program's name, which may contain spaces. Ticks are hundredths of a second, which Linux guarantees.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const ticks = Number(fields[11] ?? 0) + Number(fields[12] ?? 0);
   return { processorMs: ticks * 10, memoryBytes: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1] ?? 0) * 1024 };

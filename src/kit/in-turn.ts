@@ -16,8 +16,7 @@ export function serializeQueries(client: pg.ClientBase): void {
   let last: Promise<void> | undefined;
   const inTurn: Query = async (...values) => {
     const before = last;
-    // A separate promise, not the returned one: a second `await` on that would remove the caller's lines from an
-    // error's stack.
+    // A separate promise, not the returned one: a second `await` on that would remove the caller's lines from an error's stack.
     const { promise: over, resolve } = Promise.withResolvers<void>();
     last = over;
     if (before) await before;

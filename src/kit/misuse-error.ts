@@ -3,8 +3,7 @@ import { SvcError } from "./svc-error.ts";
 
 /**
  * @param call the method, such as "ctx.realtime.emit"
- * @param production whether callers are strangers. Otherwise the hint repeats the text, also for a handler that catches
- *   the error
+ * @param production whether callers are strangers. Otherwise the hint repeats the text, also for a handler that catches the error
  */
 export function misuseError(call: string, text: string, production: boolean): SvcError {
   const reason = `${call}: ${text}`;

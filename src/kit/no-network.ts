@@ -1,7 +1,6 @@
 /**
- * Disables the network and access to other processes. `src/documents/engines/child.ts` and `src/storage/image-child.ts`
- * import it first. Node's permission model covers files and the start of processes, sockets only from Node 25 on, and
- * signals not at all.
+ * Disables the network and access to other processes. `src/documents/engines/child.ts` and `src/storage/image-child.ts` import it
+ * first. Node's permission model covers files and the start of processes, sockets only from Node 25 on, and signals not at all.
  */
 import dgram from "node:dgram";
 import dns from "node:dns";

@@ -1,6 +1,5 @@
 /**
- * The document's `components.schemas`: named schemas, and recursive schemas, whose references would break inside the
- * document.
+ * The document's `components.schemas`: named schemas, and recursive schemas, whose references would break inside the document.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Direction, type JsonSchema, jsonSchemaOf } from "./json-schema.ts";

@@ -1,6 +1,5 @@
 /**
- * The session of a caller. `src/auth/sessions/authenticate.ts` creates it from a credential, handlers read it through
- * `ctx.auth`.
+ * The session of a caller. `src/auth/sessions/authenticate.ts` creates it from a credential, handlers read it through `ctx.auth`.
  */
 
 export interface SessionUser {

@@ -17,8 +17,7 @@ type In<Of extends Schema> = StandardSchemaV1.InferInput<Of>;
 type Out<Of extends Schema> = StandardSchemaV1.InferOutput<Of>;
 
 /**
- * The accepted type (`Input`) and the resulting type (`Output`) of a validator; they differ only if a foreign schema
- * transforms.
+ * The accepted type (`Input`) and the resulting type (`Output`) of a validator; they differ only if a foreign schema transforms.
  */
 export type Validator<Output, Input = Output> = StandardSchemaV1<Input, Output>;
 

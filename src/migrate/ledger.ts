@@ -211,9 +211,8 @@ export async function tellMigrated(client: pg.Client): Promise<void> {
 }
 
 /**
- * Records the applied files and keeps the checksums that they replace. When an earlier text is applied again, the later
- * checksums are removed. A deleted file has no entry: if it returns unchanged it is applied again, because its objects
- * may be gone.
+ * Records the applied files and keeps the checksums that they replace. When an earlier text is applied again, the later checksums
+ * are removed. A deleted file has no entry: if it returns unchanged it is applied again, because its objects may be gone.
  */
 export async function noteApplied(client: pg.Client, scope: Scope, files: readonly MigrationFile[]): Promise<void> {
   await client.query(

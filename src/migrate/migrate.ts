@@ -1,8 +1,7 @@
 /**
- * Brings a database to the state of the files: the platform's `migrations/` and `sql/`, then the application's. Each of
- * the two scopes is one transaction: a crash or an error leaves the scope unchanged. So a slow index of the application
- * does not lock the platform's tables, which sign-in needs. Of two concurrent migrators, the second waits and then
- * finds nothing to do.
+ * Brings a database to the state of the files: the platform's `migrations/` and `sql/`, then the application's. Each of the two
+ * scopes is one transaction: a crash or an error leaves the scope unchanged. So a slow index of the application does not lock the
+ * platform's tables, which sign-in needs. Of two concurrent migrators, the second waits and then finds nothing to do.
  * Next hop: `migration-files.ts` reads the folders; `sql/README.md` states the order.
  */
 import type pg from "pg";

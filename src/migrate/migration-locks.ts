@@ -42,8 +42,7 @@ const waitBriefly = `set local lock_timeout = 2000;
   end $$`;
 
 /**
- * Opens a transaction, as the only migrator of this database, and runs a part of the migration in it. The transaction
- * stays open.
+ * Opens a transaction, as the only migrator of this database, and runs a part of the migration in it. The transaction stays open.
  *
  * @param run gets a function that limits lock waits from then on: only for tables, because other transactions do not
  *   wait for roles

@@ -7,8 +7,7 @@ import { withClient } from "../postgres/with-client.ts";
 import { MigrationError } from "./migration-error.ts";
 
 /**
- * SQL for one transaction. Drops a graphile_worker schema of another owner, too: one created before svc would conflict with
- * ours.
+ * SQL for one transaction. Drops a graphile_worker schema of another owner, too: one created before svc would conflict with ours.
  */
 export const dropEverything = `
 do $$

@@ -1,6 +1,5 @@
 /**
- * The endpoints that the platform answers by itself. Features describe theirs; health, metrics and the document are
- * here.
+ * The endpoints that the platform answers by itself. Features describe theirs; health, metrics and the document are here.
  * Next hop: `src/server/health.ts` and `src/server/openapi.ts` answer.
  */
 import type { EffectiveConfig } from "../config/config.ts";

@@ -1,8 +1,7 @@
 /**
- * The one map from PostgreSQL's error codes to ours. Messages are our own: PostgreSQL's contain names of constraints
- * and values of rows, which are only logged. Messages of AP… were written for callers, by the application
- * or for organizations (`sql/organizations/`).
- * `src/kit/error-codes.ts` has the HTTP status of each code.
+ * The one map from PostgreSQL's error codes to ours. Messages are our own: PostgreSQL's contain names of constraints and values
+ * of rows, which are only logged. Messages of AP… were written for callers, by the application or for organizations
+ * (`sql/organizations/`). `src/kit/error-codes.ts` has the HTTP status of each code.
  * Source: https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 

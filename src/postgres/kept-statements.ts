@@ -4,10 +4,9 @@
  * (`one-plan.ts`) gets a name when it comes for the second time. After five plans PostgreSQL keeps one:
  * https://www.postgresql.org/docs/current/sql-prepare.html#SQL-PREPARE-NOTES
  *
- * A prepared statement keeps the types of its parameters, also after a migration has changed a column: a number too large
- * for the old type is refused, and the time of day behind a date is cut off. So it is prepared again after a while, and at
- * once after an error that may come from this.
- * Called by `transaction.ts`, and by `packet.ts` for the statements of generated operations.
+ * A prepared statement keeps the types of its parameters, also after a migration has changed a column: a number too large for the
+ * old type is refused, and the time of day behind a date is cut off. So it is prepared again after a while, and at once after an
+ * error that may come from this. Called by `transaction.ts`, and by `packet.ts` for the statements of generated operations.
  */
 
 import pg from "pg";

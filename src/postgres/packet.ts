@@ -2,10 +2,9 @@
  * Sends prepared statements in one packet and one transaction, and reads the last row of each as texts. The driver's own
  * query also asks for a description of the row, which costs both sides more than a small row.
  *
- * Of several statements the first sets identity and role, and the second answers: it is parsed under the caller's role.
- * Between them is no Sync, so that PostgreSQL ends the transaction, and with it identity and role, after the last. A
- * failure of one skips those after it.
- * https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
+ * Of several statements the first sets identity and role, and the second answers: it is parsed under the caller's role. Between
+ * them is no Sync, so that PostgreSQL ends the transaction, and with it identity and role, after the last. A failure of one skips
+ * those after it. https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-FLOW-PIPELINING
  */
 import { createHash } from "node:crypto";
 import pg from "pg";

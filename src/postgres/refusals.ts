@@ -1,7 +1,6 @@
 /**
- * Keeps connections open after a statement that PostgreSQL refused. The driver's `pool.query` closes the connection
- * after every error: each limit error, locked job or duplicate key in `unsafeDb` would cost a new connection. Called by
- * `pools.ts`.
+ * Keeps connections open after a statement that PostgreSQL refused. The driver's `pool.query` closes the connection after every
+ * error: each limit error, locked job or duplicate key in `unsafeDb` would cost a new connection. Called by `pools.ts`.
  */
 import type pg from "pg";
 import { hasNoPromise, type Query } from "../kit/in-turn.ts";

@@ -1,8 +1,7 @@
 /**
- * Breaks connections on which PostgreSQL begins to send a very large row, before its bytes are held. A generated list is one
- * row, and so is a run with its steps and events: a caller decides how large they are. A text of more than 512 MiB is an error
- * that `pg` throws where nobody can catch it, and the process would end.
- * Called by `pools.ts`; `errors.ts` says what the caller gets.
+ * Breaks connections on which PostgreSQL begins to send a very large row, before its bytes are held. A generated list is one row,
+ * and so is a run with its steps and events: a caller decides how large they are. A text of more than 512 MiB is an error that
+ * `pg` throws where nobody can catch it, and the process would end. Called by `pools.ts`; `errors.ts` says what the caller gets.
  */
 import type pg from "pg";
 import { wireOf } from "./driver.ts";

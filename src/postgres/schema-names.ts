@@ -1,8 +1,7 @@
 /** Names and literals in the SQL that `svc migrate generate` writes: quoted only where PostgreSQL needs it. */
 
-// Words that cannot be a column's name without quotes.
-// https://www.postgresql.org/docs/current/sql-keywords-appendix.html The last line is PL/pgSQL's own: after the dot of
-// a record it treats them as keywords, as in `input.begin`.
+// Words that cannot be a column's name without quotes. https://www.postgresql.org/docs/current/sql-keywords-appendix.html The
+// last line is PL/pgSQL's own: after the dot of a record it treats them as keywords, as in `input.begin`.
 const reserved = new Set(
   (
     "all analyse analyze and any array as asc asymmetric authorization binary both case cast check collate collation " +

@@ -1,7 +1,6 @@
 /**
- * Sends several statements of one connection in one packet. `pg` writes each to the socket separately, and a write
- * costs both sides more than a small statement. Called by `transaction.ts`; the connections of the request pool are
- * pipelined.
+ * Sends several statements of one connection in one packet. `pg` writes each to the socket separately, and a write costs both
+ * sides more than a small statement. Called by `transaction.ts`; the connections of the request pool are pipelined.
  */
 import type pg from "pg";
 import { wireOf } from "./driver.ts";

@@ -1,20 +1,18 @@
 /**
- * Breaks connections whose server has vanished. A host that loses its power or its network closes no connection, and the
- * kernel sends a statement again for a quarter of an hour before it reports an error. PostgreSQL ends a statement at its
- * limit; a connection that has no answer for longer leads nowhere. The system pool has no such limit: the platform's own
- * statements there are short, and `unlimited` is for those of applications. A statement there ends with the kernel's
- * limits: 20 s after the host has vanished by `keepAlive`, which does not ask while a sent statement is not acknowledged.
- * A statement that was sent to a vanished host ends after Linux's retransmissions, about a quarter of an hour.
- * Called by `pools.ts`.
+ * Breaks connections whose server has vanished. A host that loses its power or its network closes no connection, and the kernel
+ * sends a statement again for a quarter of an hour before it reports an error. PostgreSQL ends a statement at its limit; a
+ * connection that has no answer for longer leads nowhere. The system pool has no such limit: the platform's own statements there
+ * are short, and `unlimited` is for those of applications. A statement there ends with the kernel's limits: 20 s after the host
+ * has vanished by `keepAlive`, which does not ask while a sent statement is not acknowledged. A statement that was sent to a
+ * vanished host ends after Linux's retransmissions, about a quarter of an hour. Called by `pools.ts`.
  */
 import type pg from "pg";
 import { innerOf, wireOf } from "./driver.ts";
 import { queryKeeping } from "./refusals.ts";
 
 /**
- * In milliseconds: after this time without a packet the kernel asks whether the host is still there, ten times a second
- * apart. Its default is two hours. This finds vanished hosts on connections that wait for nothing, such as those that
- * listen.
+ * In milliseconds: after this time without a packet the kernel asks whether the host is still there, ten times a second apart.
+ * Its default is two hours. This finds vanished hosts on connections that wait for nothing, such as those that listen.
  */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 

@@ -21,8 +21,7 @@ const become =
   `${findExtensions}, ` +
   "set_config('statement_timeout', $1, true), set_config('idle_in_transaction_session_timeout', $2, true), " +
   "set_config('svc.user_id', $3, true), set_config('role', $4, true)";
-// A transaction that writes returns its id at once: if the connection is lost during COMMIT, its outcome can be
-// queried.
+// A transaction that writes returns its id at once: if the connection is lost during COMMIT, its outcome can be queried.
 const mark = "pg_current_xact_id()::text, svc.server_incarnation()";
 /** For entries of the history: which request or job made a change. Not svc.carry_trace(), which needs tracing. */
 const note = (parameter: string) => `set_config('svc.request_id', ${parameter}, true)`;

@@ -134,9 +134,8 @@ export class RequestTransaction {
   }
 
   /**
-   * Runs one statement as the login instead of the caller's role, for the few functions that SQL of a request must not
-   * reach (sql/jobs/enqueue_job.sql). The three statements are sent together: no other statement of this transaction
-   * comes between.
+   * Runs one statement as the login instead of the caller's role, for the few functions that SQL of a request must not reach
+   * (sql/jobs/enqueue_job.sql). The three statements are sent together: no other statement of this transaction comes between.
    */
   async asLogin(config: pg.QueryConfig, values?: unknown[]): Promise<pg.QueryResult> {
     if (this.identity.role === "svc_system") return this.query(config, values);
@@ -223,8 +222,7 @@ export class RequestTransaction {
   }
 
   /**
-   * Commits. Does nothing if no statement was run. If the connection is lost meanwhile, the server is asked for the
-   * outcome.
+   * Commits. Does nothing if no statement was run. If the connection is lost meanwhile, the server is asked for the outcome.
    *
    * @param last `select` of one function: runs as the login, in the round trip of COMMIT. (Default: none)
    * @throws SvcError when the database refused, or when a statement had failed and the handler ignored the error;

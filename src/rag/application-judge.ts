@@ -1,6 +1,5 @@
 /**
- * Asks the application's judge (`grounding.judge` of `defineApi`) how passages relate to a claim. If it fails, the rules
- * decide.
+ * Asks the application's judge (`grounding.judge` of `defineApi`) how passages relate to a claim. If it fails, the rules decide.
  * Next hop: `answer.ts` for the rules and the citations.
  */
 import { setImmediate } from "node:timers/promises";

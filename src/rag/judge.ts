@@ -1,8 +1,7 @@
 /**
  * Judges how far a section supports a claim, by rules: SQL counts shared words; this file adds similar words,
  * compares directions (increase or reduce), and looks for contradictions. It uses no language model.
- * Next hop: `coverage.ts`, `conflicts.ts`, `directions.ts`, `predicates.ts`; `answer.ts` decides the
- * status, such as `supported`.
+ * Next hop: `coverage.ts`, `conflicts.ts`, `directions.ts`, `predicates.ts`; `answer.ts` decides the status, such as `supported`.
  */
 import type { Conflict } from "../contract/grounding.ts";
 import { conflictsBetween } from "./conflicts.ts";

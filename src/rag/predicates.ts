@@ -1,6 +1,5 @@
 /**
- * What a claim says of its subjects. A text that merely has "rain" and "traffic" does not say that one is because of the
- * other.
+ * What a claim says of its subjects. A text that merely has "rain" and "traffic" does not say that one is because of the other.
  * Next hop: `opposites.ts`.
  */
 import { isCommon, isUnspaced, piecesOf, wordsOf } from "../text/words.ts";

@@ -1,6 +1,5 @@
 /**
- * Finds a word of a claim that a sentence replaces by another: "members of the rowing club", "members of the sailing
- * club".
+ * Finds a word of a claim that a sentence replaces by another: "members of the rowing club", "members of the sailing club".
  * Next hop: `likeness.ts`.
  */
 import { isCommon, isUnspaced, wordsOf } from "../text/words.ts";

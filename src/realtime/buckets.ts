@@ -1,6 +1,5 @@
 /**
- * Buckets of lists, by policy, resourceIdentity and scope: the bucket of a list, and the old and new buckets of a
- * changed row.
+ * Buckets of lists, by policy, resourceIdentity and scope: the bucket of a list, and the old and new buckets of a changed row.
  * Next hop: `grants.ts` admits subscribers to a bucket, `transaction-events.ts` notifies it.
  */
 import { createHash } from "node:crypto";

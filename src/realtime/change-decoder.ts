@@ -1,6 +1,5 @@
 /**
- * Decodes what the write-ahead log says: the changes of published tables and the messages of every committed
- * transaction.
+ * Decodes what the write-ahead log says: the changes of published tables and the messages of every committed transaction.
  * Next hop: `transaction-events.ts` makes events of it. Format:
  * https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html
  */

@@ -1,6 +1,5 @@
 /**
- * One client's connection: handles its frames, and limits its cost. Frames are JSON; docs/reference/realtime.md
- * lists them.
+ * One client's connection: handles its frames, and limits its cost. Frames are JSON; docs/reference/realtime.md lists them.
  * Next hop: `subscription-topics.ts` for the queries that may be watched, `subscription-registry.ts` for the events of each,
  * `outbox.ts` for sending.
  */

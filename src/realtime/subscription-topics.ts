@@ -2,16 +2,12 @@
  * Maps changes to the watched queries that they concern. A watched query subscribes to topics, and a change is published
  * under topics. Only this file decides which topics a query subscribes to.
  *
- *   all:tasks              every query of a resource, when there are too many changes to name each
- *   list:tasks             its lists, where every caller may be notified of every row
- *   list:tasks:<user>      the lists of one user, where rows have owners
- *   get:tasks:<id>[:<user>]  one row, likewise
- *   bucket:<b>[:<user>]    the lists of a scope, likewise
- *   runs:<user>, run:<id>:<user>  runs of workflows, for workflows.list and workflows.get
- *   rows:<table>           a table that a watched query reads (followed-reads.ts)
- *   own:<table>:<user>, many:<table>  the same where rows have owners: rows of this owner; changes of too many owners to name
- *   team:<table>:<team>  the same where rows have teams
- *   key:<name>[::<args>]   what ctx.realtime names
+ *   all:tasks              every query of a resource, when there are too many changes to name each list:tasks             its
+ *   lists, where every caller may be notified of every row list:tasks:<user>      the lists of one user, where rows have owners
+ *   get:tasks:<id>[:<user>]  one row, likewise bucket:<b>[:<user>]    the lists of a scope, likewise runs:<user>, run:<id>:<user>
+ *   runs of workflows, for workflows.list and workflows.get rows:<table>           a table that a watched query reads
+ *   (followed-reads.ts) own:<table>:<user>, many:<table>  the same where rows have owners: rows of this owner; changes of too
+ *   many owners to name team:<table>:<team>  the same where rows have teams key:<name>[::<args>]   what ctx.realtime names
  *
  * The log knows nothing of policies, so an event holds no data: a client that gets one calls the query again with
  * its own identity, and the policies decide what it sees.

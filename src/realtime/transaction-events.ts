@@ -1,6 +1,5 @@
 /**
- * From what a transaction did to what is told about it: topics (subscription-topics.ts), and data for those who are
- * sent some.
+ * From what a transaction did to what is told about it: topics (subscription-topics.ts), and data for those who are sent some.
  * Next hop: `subscription-registry.ts`.
  */
 import type { Pgoutput } from "pg-logical-replication";

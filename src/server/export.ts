@@ -1,7 +1,6 @@
 /**
- * `GET /api/export/<resource>.csv` and `.ndjson`: every row that the caller may see, as a stream. A client that stops
- * reading for `limits.idleInTransactionMs` is cut off, and so is an export after `limits.exportMs`: it holds a
- * connection and a snapshot.
+ * `GET /api/export/<resource>.csv` and `.ndjson`: every row that the caller may see, as a stream. A client that stops reading for
+ * `limits.idleInTransactionMs` is cut off, and so is an export after `limits.exportMs`: it holds a connection and a snapshot.
  * Next hop: `src/transfer/export-rows.ts`.
  */
 

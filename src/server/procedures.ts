@@ -49,8 +49,7 @@ export interface ProcedureTransport {
  * Handles one of the two paths, and the paths below it.
  *
  * @param kind  the kind of procedure that this path may call
- * @param named the procedure, if the path names it (docs/adr/0010-a-path-for-each-procedure.md). (Default: the body
- *   does)
+ * @param named the procedure, if the path names it (docs/adr/0010-a-path-for-each-procedure.md). (Default: the body does)
  */
 export function procedureEndpoint(
   transport: ProcedureTransport,

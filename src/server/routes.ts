@@ -126,8 +126,7 @@ async function encode(route: RouteDefinition, result: unknown, isHead: boolean):
     }
   }
   if (checked === undefined || checked === null || status === 204) {
-    // Without a body, content-length states the length of the body of a GET, or of the answer that the client already
-    // has.
+    // Without a body, content-length states the length of the body of a GET, or of the answer that the client already has.
     if (!isHead && status !== 304) checkLength(0);
     return { status, headers: lower, body: undefined };
   }

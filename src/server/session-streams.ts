@@ -1,7 +1,6 @@
 /**
- * Answers to signed-in callers that are sent as streams: exports, and streams of routes. They may stay open for hours and
- * read on as the caller, so they end with the caller's session, as sockets do: revoked or expired. All other answers are
- * completed.
+ * Answers to signed-in callers that are sent as streams: exports, and streams of routes. They may stay open for hours and read on
+ * as the caller, so they end with the caller's session, as sockets do: revoked or expired. All other answers are completed.
  * Next hop: `export.ts` and `routes.ts` register them.
  */
 import type { ServerResponse } from "node:http";

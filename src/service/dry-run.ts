@@ -1,7 +1,6 @@
 /**
- * Runs one call as a user and rolls it back: what it answers, and what it would have written, enqueued and told. In a
- * process of its own, because it closes the ways out of the transaction: other connections only read, and `fetch` sends
- * nothing.
+ * Runs one call as a user and rolls it back: what it answers, and what it would have written, enqueued and told. In a process of
+ * its own, because it closes the ways out of the transaction: other connections only read, and `fetch` sends nothing.
  * Next hop: `src/call/batch.ts`; `sql/jobs/jobs_of_transaction.sql`.
  */
 import { sessionsOfUsers } from "../auth/sessions/find-user.ts";

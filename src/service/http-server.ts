@@ -25,8 +25,7 @@ export interface HttpServer {
 export function openServer(): HttpServer {
   const server = createServer({
     keepAliveTimeout: idleMs,
-    // Some clients (Java's) offer HTTP/2 with every request. They also speak HTTP/1.1, so only WebSocket upgrades
-    // count.
+    // Some clients (Java's) offer HTTP/2 with every request. They also speak HTTP/1.1, so only WebSocket upgrades count.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
   });
   server.on("request", refuseForNow);

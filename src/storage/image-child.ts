@@ -1,7 +1,6 @@
 /**
- * The process that transforms images, one after the other, until its standard input ends. It has no network and no
- * environment. Its JavaScript may only read the program's own files; libvips, which is machine code, opens the file
- * that it is told to.
+ * The process that transforms images, one after the other, until its standard input ends. It has no network and no environment.
+ * Its JavaScript may only read the program's own files; libvips, which is machine code, opens the file that it is told to.
  * Next hop: `image-engine.ts`; `image-children.ts` is the other end.
  */
 import { readFrames, writeFrame } from "../kit/frames.ts";

@@ -64,8 +64,7 @@ export class ImageQueue<T> {
     signal?.throwIfAborted();
     const left = this.#jobs.get(id);
     if (left?.alone.signal.aborted) {
-      // All clients had left. A run that had begun continues, and its result is used; one that still waited was
-      // cancelled.
+      // All clients had left. A run that had begun continues, and its result is used; one that still waited was cancelled.
       const made = await left.result.catch(() => undefined);
       if (made !== undefined) return made;
     }

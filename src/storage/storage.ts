@@ -130,9 +130,8 @@ export async function removeBytes({ driver }: Pick<Storage, "driver">, bytesId: 
 }
 
 /**
- * Whether bytes without a row may be removed now. During a backup they stay, and the sweep removes them later. Ask
- * this after the transaction that deleted the row has committed (sql/backup/may_remove_bytes.sql explains why that
- * suffices).
+ * Whether bytes without a row may be removed now. During a backup they stay, and the sweep removes them later. Ask this after the
+ * transaction that deleted the row has committed (sql/backup/may_remove_bytes.sql explains why that suffices).
  */
 export async function mayRemoveBytes({ pool }: Pick<Storage, "pool">): Promise<boolean> {
   const { rows } = await pool.query("select svc_private.may_remove_bytes() as may");

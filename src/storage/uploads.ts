@@ -137,8 +137,7 @@ export class Uploads {
   /**
    * Stores the body of a request to a signed URL: all of it, or nothing; after a failure the URL may be used again.
    *
-   * @throws SvcError NOT_FOUND for an invalid, used or expired URL; PAYLOAD_TOO_LARGE; BAD_REQUEST when the body
-   * breaks off
+   * @throws SvcError NOT_FOUND for an invalid, used or expired URL; PAYLOAD_TOO_LARGE; BAD_REQUEST when the body breaks off
    */
   async receive(id: string, token: string, body: Incoming): Promise<void> {
     const claim = [id, sha256Of(token)];

@@ -1,7 +1,6 @@
 /**
- * The tools of `svc mcp` at `/mcp` of Studio's listener: streamable HTTP without sessions and streams. Each message is one
- * POST with one answer, so nothing is kept between two calls. The package @modelcontextprotocol/sdk is loaded by the first
- * one.
+ * The tools of `svc mcp` at `/mcp` of Studio's listener: streamable HTTP without sessions and streams. Each message is one POST
+ * with one answer, so nothing is kept between two calls. The package @modelcontextprotocol/sdk is loaded by the first one.
  * Next hop: `mcp-server.ts`.
  */
 import type { IncomingHttpHeaders } from "node:http";

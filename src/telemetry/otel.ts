@@ -1,7 +1,6 @@
 /**
- * OpenTelemetry spans, sent as OTLP over HTTP. `tracing.ts` imports this only if an endpoint is configured. In an
- * application that uses `@opentelemetry/api` itself, our span is the active one, and its own spans are exported the
- * same way.
+ * OpenTelemetry spans, sent as OTLP over HTTP. `tracing.ts` imports this only if an endpoint is configured. In an application
+ * that uses `@opentelemetry/api` itself, our span is the active one, and its own spans are exported the same way.
  */
 
 import {

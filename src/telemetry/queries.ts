@@ -2,9 +2,8 @@
  * Creates a span for each statement that a pool's connections run inside a span. `src/postgres/pools.ts` calls it if
  * tracing is on; otherwise connections stay unchanged.
  *
- * The span's name has the operation and its target, as far as the text shows them in a form that no value can have. The
- * text itself is not exported: the application may have written values into it. Nor are parameters and the messages of
- * errors.
+ * The span's name has the operation and its target, as far as the text shows them in a form that no value can have. The text
+ * itself is not exported: the application may have written values into it. Nor are parameters and the messages of errors.
  */
 import { AsyncResource } from "node:async_hooks";
 import type pg from "pg";

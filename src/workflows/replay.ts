@@ -231,8 +231,7 @@ class Replay implements WorkflowContext {
   }
 
   /**
-   * An error of the run, other than a step's, ends the replay. The handler never sees it, since it could catch it and
-   * continue.
+   * An error of the run, other than a step's, ends the replay. The handler never sees it, since it could catch it and continue.
    */
   async #work<T>(work: () => Promise<T>): Promise<T> {
     this.#active++;

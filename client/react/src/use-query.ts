@@ -1,6 +1,5 @@
 /**
- * `useQuery` and `useSuspenseQuery`: a query's result, stored in TanStack Query's cache, which updates while it is
- * mounted.
+ * `useQuery` and `useSuspenseQuery`: a query's result, stored in TanStack Query's cache, which updates while it is mounted.
  * Next hop: `query-key.ts`.
  */
 "use client";

@@ -1,7 +1,6 @@
 /**
- * PostgreSQL for tests: a private cluster in the application's `.svc/`, shared by test files that run at the same time,
- * or the server that SVC_TEST_DATABASE_URL names. DATABASE_URL is ignored, so that tests never touch an application's
- * data.
+ * PostgreSQL for tests: a private cluster in the application's `.svc/`, shared by test files that run at the same time, or the
+ * server that SVC_TEST_DATABASE_URL names. DATABASE_URL is ignored, so that tests never touch an application's data.
  * Next hop: `template.ts`.
  */
 import { join } from "node:path";

@@ -1,6 +1,5 @@
 /**
- * Limits concurrent password hashes. Waiting networks take turns, so that many sign-ins from one network do not delay
- * the others.
+ * Limits concurrent password hashes. Waiting networks take turns, so that many sign-ins from one network do not delay the others.
  * Next hop: `../../kit/concurrency-limiter.ts`; `passwords.ts` hashes.
  */
 import { ConcurrencyLimiter } from "../../kit/concurrency-limiter.ts";

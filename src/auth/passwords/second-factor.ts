@@ -57,8 +57,7 @@ export async function isTrusted(
   cookies: string | undefined,
 ): Promise<boolean> {
   const value = cookieValue(cookies, context.createAuthCookie("trust_device").name) ?? "";
-  // The cookie holds a keyed digest of user and record, then the record. The cookie's signature does not include the
-  // user.
+  // The cookie holds a keyed digest of user and record, then the record. The cookie's signature does not include the user.
   const [, digest, record] = /^([\w-]{43})!(trust-device-[\w-]{32})\./.exec(value) ?? [];
   if (digest === undefined || record === undefined) return false;
   const expected = createHmac("sha256", context.secret).update(`${userId}!${record}`).digest();

@@ -1,7 +1,6 @@
 /**
  * Removes codes of `deviceAuthorization` that no device has asked for again; anybody may make one. A device that asks within a
- * day is told that its code has expired, and the plugin removes it.
- * Called by `src/auth/sweeper.ts`.
+ * day is told that its code has expired, and the plugin removes it. Called by `src/auth/sweeper.ts`.
  */
 import type { Library } from "../library-types.ts";
 

@@ -1,7 +1,6 @@
 /**
  * What `@better-auth/passkey` does not ask before it stores a passkey: whether it is known, how many there are, and whether the
- * answer of the authenticator has its form.
- * Called by `passkeys.ts`, and by `../library-options.ts` after the rules of visits.
+ * answer of the authenticator has its form. Called by `passkeys.ts`, and by `../library-options.ts` after the rules of visits.
  */
 import type { PasskeyOptions } from "@better-auth/passkey";
 import type { BetterAuthPlugin } from "better-auth";

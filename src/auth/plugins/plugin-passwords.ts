@@ -27,8 +27,7 @@ const secret =
  * @param endpoint of the plugin
  * @param inner the request as the plugin gets it
  * @param answer calls the plugin
- * @throws SvcError RATE_LIMITED and BAD_REQUEST without calling the plugin; UNAVAILABLE when too many passwords wait to be
- *   hashed
+ * @throws SvcError RATE_LIMITED and BAD_REQUEST without calling the plugin; UNAVAILABLE when too many passwords wait to be hashed
  */
 export async function countingGuesses(
   parts: AuthParts,

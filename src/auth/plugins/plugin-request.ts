@@ -68,8 +68,7 @@ export function innerRequest(
     .filter(Boolean)
     .join("; ");
   if (cookies) headers.set("cookie", cookies);
-  // The library requires an origin with every cookie, and of Node's fetch. Requests that may lack one have already been
-  // checked.
+  // The library requires an origin with every cookie, and of Node's fetch. Requests that may lack one have already been checked.
   if (!headers.has("origin")) headers.set("origin", own);
   return new Request(url, { method, headers, ...(body.length > 0 && { body: new Uint8Array(body) }) });
 }

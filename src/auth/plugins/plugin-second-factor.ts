@@ -1,7 +1,6 @@
 /**
- * Requires the second factor after sign-ins by other plugins: a link or code by mail, a wallet, another provider. The
- * library asks for it only after passwords. So a session that such an endpoint opens is ended until the second factor
- * is given.
+ * Requires the second factor after sign-ins by other plugins: a link or code by mail, a wallet, another provider. The library
+ * asks for it only after passwords. So a session that such an endpoint opens is ended until the second factor is given.
  * Next hop: `../passwords/second-factor.ts`.
  */
 

@@ -1,8 +1,7 @@
 /**
- * Checks the page and the browser that bring the answer of a SAML provider: otherwise another page, or an attacker's own answer, could
- * sign a user in to an account of the attacker. The plugin `sso` checks neither, since its cookie is not sent with a form of a foreign
- * page. The page needs no place in `frontendOrigins`, and may not call the API.
- * Called by `../routes/plugins.ts`.
+ * Checks the page and the browser that bring the answer of a SAML provider: otherwise another page, or an attacker's own answer,
+ * could sign a user in to an account of the attacker. The plugin `sso` checks neither, since its cookie is not sent with a form
+ * of a foreign page. The page needs no place in `frontendOrigins`, and may not call the API. Called by `../routes/plugins.ts`.
  */
 
 import type { Request } from "express";

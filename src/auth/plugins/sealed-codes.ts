@@ -1,7 +1,6 @@
 /**
  * Encrypts the codes that plugins store as plain text, such as those of `phoneNumber`: a reader of the database cannot use them.
- * The plugins compare them as text, so a hash would not do.
- * Called by `../create-sign-in.ts`.
+ * The plugins compare them as text, so a hash would not do. Called by `../create-sign-in.ts`.
  */
 import { symmetricDecrypt, symmetricEncrypt } from "better-auth/crypto";
 import type { Library } from "../library-types.ts";

@@ -96,8 +96,7 @@ export function bearerSessionToken({ schemes }: Pick<AuthParts, "schemes">, requ
 export const isReading = (method: string): boolean => method === "GET" || method === "HEAD";
 
 /**
- * The body of a request below /api/auth; all endpoints read it here. For a bridge's request, it must match the signed
- * body.
+ * The body of a request below /api/auth; all endpoints read it here. For a bridge's request, it must match the signed body.
  *
  * @throws SvcError PAYLOAD_TOO_LARGE; BAD_REQUEST when the body differs from the signed one
  */

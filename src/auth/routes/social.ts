@@ -1,6 +1,5 @@
 /**
- * Social sign-in: redirect to the provider, callback, and, in token mode, the exchange of a one-time code for a
- * session.
+ * Social sign-in: redirect to the provider, callback, and, in token mode, the exchange of a one-time code for a session.
  * Next hop: `../social/provider.ts` and `../social/social-accounts.ts`.
  */
 import type { Request, Response, Router } from "express";
@@ -93,8 +92,7 @@ export function social(router: Router, parts: AuthParts): void {
     const { userId } = found;
     const isSpared = flow.mode === "cookie" && (await isTrusted(library, userId, request.headers.cookie));
     if (!isSpared && (await hasSecondFactor(library, userId))) {
-      // In cookie mode the second factor follows, as after a password. Token mode cannot represent a half-finished
-      // sign-in.
+      // In cookie mode the second factor follows, as after a password. Token mode cannot represent a half-finished sign-in.
       if (flow.mode === "cookie") {
         response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
       }

@@ -28,8 +28,7 @@ const beatEvery = 400;
 /** In milliseconds, from its request: how long a heartbeat is valid. Revocations take effect within a second. */
 const trustFor = 1_000;
 /**
- * One in this many heartbeats is a notice to ourselves, which costs the database a transaction. The others cost almost
- * nothing.
+ * One in this many heartbeats is a notice to ourselves, which costs the database a transaction. The others cost almost nothing.
  */
 const noticeEvery = 25;
 /** In milliseconds: a slower answer counts as a broken connection. */
@@ -148,8 +147,7 @@ export class Revocations {
   /**
    * Ends the sessions that a notice names.
    *
-   * @param notice of `sql/auth/notify_*.sql`. Anybody may NOTIFY: one that cannot be read ends all, which only costs
-   *   lookups
+   * @param notice of `sql/auth/notify_*.sql`. Anybody may NOTIFY: one that cannot be read ends all, which only costs lookups
    */
   hear(notice = ""): void {
     const { verified, log } = this.#options;
@@ -171,8 +169,7 @@ export class Revocations {
 /**
  * Waits no longer than the connection lasts, and than `patience`.
  *
- * @param broken a signal, not a promise: a promise would keep what each wait adds to it, for as long as the connection
- *   lasts
+ * @param broken a signal, not a promise: a promise would keep what each wait adds to it, for as long as the connection lasts
  */
 async function inTime<T>(broken: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: noLonger, reject } = Promise.withResolvers<never>();

@@ -1,6 +1,5 @@
 /**
- * Reasons why a sign-in at the provider failed: the values of the `error` parameter, and the details that may be
- * logged.
+ * Reasons why a sign-in at the provider failed: the values of the `error` parameter, and the details that may be logged.
  * Next hop: `docs/reference/authentication.md` explains every word.
  */
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from "openid-client";

@@ -49,8 +49,7 @@ export class Flows {
    *
    * @param provider whose callback it is
    * @param cookies the header. Two different cookies of one name count as none: one came from a neighbouring host
-   * @throws SvcError BAD_REQUEST when the state is unknown, used, expired from another browser, or was
-   *   sent to another provider
+   * @throws SvcError BAD_REQUEST when the state is unknown, used, expired from another browser, or was sent to another provider
    */
   async resume(provider: string, state: string | undefined, cookies: string | undefined): Promise<Flow> {
     const kept = await this.#once.take<Flow & { browser: string }>("oauth-state", state);

@@ -1,6 +1,5 @@
 /**
- * A provider of OpenID Connect, such as Google. The ID token is checked completely: signature, `iss`, `aud`, `exp`,
- * nonce.
+ * A provider of OpenID Connect, such as Google. The ID token is checked completely: signature, `iss`, `aud`, `exp`, nonce.
  * Next hop: `profile.ts` reads the claims.
  */
 import {

@@ -1,6 +1,5 @@
 /**
- * A provider of social sign-in: builds the redirect, and exchanges the code of the callback. Authorization code with
- * PKCE (S256).
+ * A provider of social sign-in: builds the redirect, and exchanges the code of the callback. Authorization code with PKCE (S256).
  * Next hop: openid-client; `openid.ts` and `github.ts` say who the user is.
  */
 import {

@@ -1,6 +1,5 @@
 /**
- * Finds, links or creates our user for a provider's profile, through the library's adapter, so that the application's
- * hooks run.
+ * Finds, links or creates our user for a provider's profile, through the library's adapter, so that the application's hooks run.
  * Next hop: better-auth's internal adapter, through `../library.ts`.
  */
 import { getCurrentAuthEndpointContext } from "@better-auth/core/context";

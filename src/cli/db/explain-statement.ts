@@ -42,8 +42,7 @@ export async function explainStatement(client: pg.Client, question: Question): P
     });
   }
   const explain = async (options: string) => {
-    // The name forces the extended protocol. Without values pg would use the simple one, which accepts several
-    // statements.
+    // The name forces the extended protocol. Without values pg would use the simple one, which accepts several statements.
     const text = `explain (format json, verbose${options})\n${statement}`;
     const query = { text, values: args, queryMode: "extended" } as pg.QueryConfig;
     return (await client.query(query)).rows[0]["QUERY PLAN"][0] as Plan;

@@ -1,6 +1,5 @@
 /**
- * `svc db explain "SQL" --as USER`: the plan of a statement under a user's role and identity, policies included, with
- * advice.
+ * `svc db explain "SQL" --as USER`: the plan of a statement under a user's role and identity, policies included, with advice.
  * Next hop: `explain-statement.ts`, and `explain-generated.ts` for generated lists and gets; `plan.ts`; `plan-findings.ts`.
  */
 import pg from "pg";

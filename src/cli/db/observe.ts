@@ -1,6 +1,5 @@
 /**
- * `svc db slow`, `svc db locks`, `svc db stats`: statistics of a running database. Literal values of statements are
- * never shown.
+ * `svc db slow`, `svc db locks`, `svc db stats`: statistics of a running database. Literal values of statements are never shown.
  * Next hop: `sql/ops/`, which a DBA reads from psql as well.
  */
 import pg from "pg";

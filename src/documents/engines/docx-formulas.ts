@@ -1,7 +1,6 @@
 /**
  * Writes the formulas of a DOCX as LaTeX into its text, in their place. Parsers drop them, or put them at the end of their
- * paragraph.
- * https://learn.microsoft.com/en-us/dotnet/api/documentformat.openxml.math
+ * paragraph. https://learn.microsoft.com/en-us/dotnet/api/documentformat.openxml.math
  */
 import type { Element } from "@xmldom/xmldom";
 import { markFormula } from "./docx-marks.ts";

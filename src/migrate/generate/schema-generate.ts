@@ -34,8 +34,7 @@ export interface GenerateOptions extends Answers {
 
 /**
  * @returns the files that were written, relative to the application; empty when there was nothing to generate
- * @throws DefinitionError when the schema cannot be read, a rename is unclear, or hand-written migrations have no
- *   baseline yet
+ * @throws DefinitionError when the schema cannot be read, a rename is unclear, or hand-written migrations have no baseline yet
  */
 export async function generateMigration(config: EffectiveConfig, options: GenerateOptions): Promise<string[]> {
   const history = await readHistory(join(config.cwd, "migrations"));

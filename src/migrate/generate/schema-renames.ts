@@ -1,7 +1,6 @@
 /**
- * Resolves renames. A missing and a new name in the same place may be a rename, or a drop and an addition. Only the
- * author knows, so the command line must say it (`--rename a:b`, `--drop a`); otherwise generation is refused. There is
- * never a prompt.
+ * Resolves renames. A missing and a new name in the same place may be a rename, or a drop and an addition. Only the author knows,
+ * so the command line must say it (`--rename a:b`, `--drop a`); otherwise generation is refused. There is never a prompt.
  * Next hop: `schema-rename-steps.ts` carries a rename out.
  */
 import { DefinitionError } from "../../kit/definition-error.ts";

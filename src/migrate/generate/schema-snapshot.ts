@@ -1,7 +1,6 @@
 /**
- * The application's schema as comparable data: drizzle-kit's snapshot, plus generated owner indexes, grants, additional
- * user fields and tables of better-auth's plugins. `svc migrate generate` stores one per migration in
- * `migrations/meta/`.
+ * The application's schema as comparable data: drizzle-kit's snapshot, plus generated owner indexes, grants, additional user
+ * fields and tables of better-auth's plugins. `svc migrate generate` stores one per migration in `migrations/meta/`.
  * Next hop: `schema-migration.ts` compares two of them.
  */
 import { is } from "drizzle-orm";

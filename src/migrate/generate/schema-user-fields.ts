@@ -1,7 +1,6 @@
 /**
- * Additional user fields of defineAuth(), as columns of `auth."user"`. The platform's migrations own the table, the
- * application's own these columns. They are nullable: the library sets defaults at sign-up, and existing users may have
- * no value.
+ * Additional user fields of defineAuth(), as columns of `auth."user"`. The platform's migrations own the table, the application's
+ * own these columns. They are nullable: the library sets defaults at sign-up, and existing users may have no value.
  */
 import { columnOf } from "../../auth/user-fields.ts";
 import type { AdditionalField, AuthDefinition } from "../../contract/auth.ts";

@@ -124,9 +124,8 @@ select array[n.nspname, c.relname, a.attname]::text[] as at,
  where n.nspname = any ($1) and a.attnum > 0 and (d.adbin is not null or t.typdefaultbin is not null)`;
 
 /**
- * Left out, because Drizzle cannot declare them: exclusion constraints, unique constraints WITHOUT OVERLAPS and foreign keys
- * with PERIOD, indexes with INCLUDE or NULLS NOT DISTINCT, partitions (their table is there), and all that belongs to an
- * extension.
+ * Left out, because Drizzle cannot declare them: exclusion constraints, unique constraints WITHOUT OVERLAPS and foreign keys with
+ * PERIOD, indexes with INCLUDE or NULLS NOT DISTINCT, partitions (their table is there), and all that belongs to an extension.
  */
 const text = `
 with wanted as (

@@ -14,9 +14,8 @@ const notForUs = /^(SET default_\w+ = .*;|\\unrestrict .*|--\n-- PostgreSQL data
 
 /**
  * @param dump of the schemas
- * @returns it without policies, which name roles of the old database, without foreign keys to other schemas, and without
- *   foreign tables, whose servers it lacks; with
- *   the extensions, which pg_dump leaves out because they may be elsewhere
+ * @returns it without policies, which name roles of the old database, without foreign keys to other schemas, and without foreign
+ *   tables, whose servers it lacks; with the extensions, which pg_dump leaves out because they may be elsewhere
  */
 export function migrationText(dump: string, catalog: Catalog): string {
   const { extensions, tables } = catalog;

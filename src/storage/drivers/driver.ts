@@ -11,9 +11,8 @@ export interface StorageDriver {
    * Writes all of the bytes or nothing; after it returns they survive a power cut. Pass bytes that are in memory as a
    * whole as such: a stream costs a disk twice as much.
    *
-   * @param options `durable: false` for bytes that can be made again: a power cut may leave any part of them.
-   *   (Default: true) `reused: true` if the source uses the memory of a chunk again for the next one. (Default:
-   *   false)
+   * @param options `durable: false` for bytes that can be made again: a power cut may leave any part of them. (Default: true)
+   *   `reused: true` if the source uses the memory of a chunk again for the next one. (Default: false)
    * @throws errors of the source or the store; then `read` and `list` show nothing of the bytes
    */
   put(key: string, bytes: AsyncIterable<Uint8Array> | Uint8Array, options?: PutOptions): Promise<void>;
@@ -26,9 +25,8 @@ export interface StorageDriver {
    */
   append?(key: string, at: number, bytes: AsyncIterable<Uint8Array>): Promise<void>;
   /**
-   * Joins the first bytes of each part under a new key: all or nothing. The parts stay. Where the store can, it does
-   * not write the bytes again; on a disk, the only part and the new key are then the same file, which must not be
-   * appended to any more.
+   * Joins the first bytes of each part under a new key: all or nothing. The parts stay. Where the store can, it does not write
+   * the bytes again; on a disk, the only part and the new key are then the same file, which must not be appended to any more.
    */
   compose(key: string, parts: readonly StoredPart[]): Promise<void>;
   /**

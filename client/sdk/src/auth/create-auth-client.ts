@@ -1,6 +1,5 @@
 /**
- * `createAuthClient`: signing in and out, in token mode, in cookie mode, or through a bridge on the frontend's own
- * server.
+ * `createAuthClient`: signing in and out, in token mode, in cookie mode, or through a bridge on the frontend's own server.
  * Next hop: `token-strategy.ts`, `cookie-strategy.ts`.
  */
 import { authorized } from "../authorized.ts";

@@ -1,7 +1,6 @@
 /**
- * Binds a social sign-in to the browser that began it. A code in a URL signs in every visitor who opens the URL.
- * Without this check, an attacker could send a link with a code of the attacker's account, and the visitor would work
- * in that account.
+ * Binds a social sign-in to the browser that began it. A code in a URL signs in every visitor who opens the URL. Without this
+ * check, an attacker could send a link with a code of the attacker's account, and the visitor would work in that account.
  */
 import { SvcError } from "../error.ts";
 import type { SessionStorage } from "./storage.ts";

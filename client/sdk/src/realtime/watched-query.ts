@@ -1,7 +1,6 @@
 /**
- * A query that is watched: one fetch and one subscription for all who watch it with the same arguments. It never misses a
- * change, and does not ask again for one that it has seen: an answer says which transactions it saw, an event which one
- * it is about.
+ * A query that is watched: one fetch and one subscription for all who watch it with the same arguments. It never misses a change,
+ * and does not ask again for one that it has seen: an answer says which transactions it saw, an event which one it is about.
  * Next hop: `connection.ts` brings events, `snapshot.ts` compares.
  */
 import { userChanged } from "../authorized.ts";
