@@ -47,7 +47,10 @@ export function alterColumn(table: string, column: string, from: ColumnState, to
   }
   if (from.notNull && !to.notNull) statements.push(`${alter} drop not null;`);
   if (!from.notNull && to.notNull) {
-    statements.push(`-- Fails while a row of ${table} has null there.\n${alter} set not null;`);
+    const fill = `UPDATE ${table} SET ${quote(column)} = … WHERE ${quote(column)} IS NULL;`;
+    statements.push(
+      `-- Fails while a row of ${table} has null there.\n-- To fill it, write above: ${fill}\n${alter} set not null;`,
+    );
   }
   return statements;
 }
