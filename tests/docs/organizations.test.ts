@@ -108,3 +108,24 @@ test("memberships of better-auth's plugin are moved as the page says", async () 
   const { body } = await call("query", max.sessionToken, "organizationMembers.list", { include: { org: true } });
   expect(body.json.data).toMatchObject([{ role: "owner", org: { id: "theirs", name: "Dock" } }]);
 });
+
+test("the policy of the page hides members from each other, and takes no right", async () => {
+  const [ann, bob, kim] = (await people("ann-h", "bob-h", "kim-h")) as [Person, Person, Person];
+  const org = await found(ann, "Acme");
+  expect([await join(ann, org, bob), await join(ann, org, kim)]).toEqual([200, 200]);
+  expect(await create(ann, org)).toBe(200);
+  const hiding = (await snippets()).find(({ text }) => text.includes("app_hide_members"));
+  await db.sql(hiding?.text ?? "");
+  const names = async (who: Person) =>
+    (await call("query", who.sessionToken, "organizationMembers.list")).body.json.data.map(
+      ({ name }: { name: string }) => name,
+    );
+  expect((await names(bob)).sort()).toEqual(["ann-h", "bob-h"]);
+  expect((await names(ann)).sort()).toEqual(["ann-h", "bob-h", "kim-h"]);
+  expect(await titles(bob)).toEqual(["A bridge"]);
+  expect((await ask(ann, "organizationMembers.update", { id: await memberId(org, kim), role: "editor" })).status).toBe(
+    200,
+  );
+  expect((await names(kim)).sort()).toEqual(["ann-h", "bob-h", "kim-h"]);
+  expect((await ask(bob, "organizations.leave", { id: org })).status).toBe(200);
+});
