@@ -73,9 +73,6 @@ async function reserve(pool: pg.Pool, values: unknown[]): Promise<string> {
   } catch (error) {
     if (sqlState(error) !== "SV402") throw error;
     const { message, hint } = error as pg.DatabaseError;
-    throw new SvcError("CREDIT_LIMIT_EXCEEDED", undefined, {
-      hint: `${message}. ${hint}`,
-      cause: error,
-    });
+    throw new SvcError("CREDIT_LIMIT_EXCEEDED", undefined, { hint: `${message}. ${hint}`, cause: error });
   }
 }

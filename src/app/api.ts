@@ -235,9 +235,7 @@ function finishedProcedure(path: string, value: unknown): ProcedureDefinition {
     });
   }
   if (Array.isArray(value)) {
-    throw new DefinitionError(`${path} is a list.`, {
-      hint: "Make it a record: clients call a procedure by its key.",
-    });
+    throw new DefinitionError(`${path} is a list.`, { hint: "Make it a record: clients call a procedure by its key." });
   }
   if (isFolder(value)) {
     throw new DefinitionError(`${path} is a folder inside a folder.`, {

@@ -137,9 +137,7 @@ function scopeOf(owner: FunctionNode | Source["ast"]): Map<string, Declaration> 
   };
   if (isFunction(owner)) for (const id of owner.params) declare(id, "parameter", owner);
   walk(owner, (node) => {
-    if (node.type === "ImportDeclaration") {
-      for (const one of node.specifiers) declare(one.local, "import", one);
-    }
+    if (node.type === "ImportDeclaration") for (const one of node.specifiers) declare(one.local, "import", one);
     if (node.type === "VariableDeclarator") {
       const loop = parentOf(parentOf(node) as Node);
       const node_ = node.init ?? (loop?.type === "ForOfStatement" ? loop.right : undefined);

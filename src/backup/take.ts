@@ -167,9 +167,7 @@ async function versionOfPrimary(client: pg.Client): Promise<string> {
   if (!is_standby) return version;
   throw new BackupError(
     "The server is a standby. Files that are deleted meanwhile would be missing. Nothing was done.",
-    {
-      hint: "Name the primary in DATABASE_ADMIN_URL.",
-    },
+    { hint: "Name the primary in DATABASE_ADMIN_URL." },
   );
 }
 
@@ -223,10 +221,7 @@ async function describe(reader: pg.Client) {
     "select name, rows::float8 as rows, hash from svc_private.describe_rows() order by 1",
   );
   const definitions = await reader.query("select name, hash from svc_private.describe_definitions() order by 1");
-  return {
-    tables: tables.rows as TableRows[],
-    definitions: definitions.rows as Definition[],
-  };
+  return { tables: tables.rows as TableRows[], definitions: definitions.rows as Definition[] };
 }
 
 export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 2 : 0)} MB`;

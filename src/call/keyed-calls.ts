@@ -82,9 +82,7 @@ export async function runOnce(
     throw new SvcError(
       "BAD_REQUEST",
       `A call of ${secret.procedure.name} takes no idempotency key: its answer is stored nowhere.`,
-      {
-        hint: "Leave the header Idempotency-Key out, and in the SDK retries and idempotencyKey.",
-      },
+      { hint: "Leave the header Idempotency-Key out, and in the SDK retries and idempotencyKey." },
     );
   }
   const claim = { name: "svc_claim_key", text: "select * from svc.claim_key($1, $2)" };

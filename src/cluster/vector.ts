@@ -77,10 +77,7 @@ async function destinationFor(programs: Programs, options: ResolveOptions): Prom
   }
   if (/^extension_control_path\t/m.test(described.stdout)) {
     const [ourShare, ourLibrary] = [join(root, "share"), join(root, "lib")];
-    const settings = {
-      extension_control_path: `$system:${ourShare}`,
-      dynamic_library_path: `$libdir:${ourLibrary}`,
-    };
+    const settings = { extension_control_path: `$system:${ourShare}`, dynamic_library_path: `$libdir:${ourLibrary}` };
     return { share: ourShare, library: ourLibrary, settings };
   }
   return null;

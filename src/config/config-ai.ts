@@ -58,11 +58,7 @@ export const documentsSection = z
     defaultCap: z.number(must("a number of credits")).nonnegative(must("a number of credits from 0")).default(100),
     /** Endpoints of hosted providers, tried in this order. (Default: none) */
     hosted: z
-      .strictObject({
-        custom_vlm: hostedEndpoint(),
-        hosted_ai_a: hostedEndpoint(),
-        hosted_ai_b: hostedEndpoint(),
-      })
+      .strictObject({ custom_vlm: hostedEndpoint(), hosted_ai_a: hostedEndpoint(), hosted_ai_b: hostedEndpoint() })
       .prefault({}),
   })
   .prefault({});

@@ -186,9 +186,7 @@ export class HttpRouteBuilder<S extends Schema, T extends RouteTypes> {
     }) => Returned<T["returns"]> | Promise<Returned<T["returns"]>>,
   ): HttpRoute {
     const { verb, path, anonymous, scope, input, output, layers, errors } = this["~state"];
-    if (!path) {
-      throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
-    }
+    if (!path) throw new DefinitionError(`A ${verb} route has no path.`, { hint: 'Call .path("/api/…") on it first.' });
     requireFunction(this.#whose, "handler", handler);
     const run = compose(layers, async (call) => complete(await handler(call as never)));
     const place = definedAt(anonymous, `${verb} ${path}`, this.handler);

@@ -150,9 +150,7 @@ function orderOf(asked: string[], value: unknown, issues: Issue[]): { orderBy?: 
   if (value === undefined || value === null) return {};
   const [[name, direction] = [], ...more] = isPlain(value) ? Object.entries(value) : [];
   const isOne = name !== undefined && more.length === 0 && asked.includes(name);
-  if (isOne && (direction === "asc" || direction === "desc")) {
-    return { orderBy: name, orderDir: direction };
-  }
+  if (isOne && (direction === "asc" || direction === "desc")) return { orderBy: name, orderDir: direction };
   issues.push({
     path: ["orderBy"],
     message: 'must be one of groupBy and measures with "asc" or "desc", such as { count: "desc" }',

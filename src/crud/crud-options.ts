@@ -122,9 +122,7 @@ export function checkCrudOptions(table: string, columns: readonly ColumnDescript
       );
     }
   }
-  if (options.columns) {
-    for (const name of Object.values(options.columns).flat()) column("columns", name);
-  }
+  if (options.columns) for (const name of Object.values(options.columns).flat()) column("columns", name);
 }
 
 /**

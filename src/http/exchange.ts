@@ -137,12 +137,7 @@ export function callerOf(
 /** Sends a JSON text as the body. API answers are for one caller: caches must not store them. */
 export function sendJson(response: ServerResponse, status: number, json: string, headers: Record<string, string> = {}) {
   const length = Buffer.byteLength(json);
-  response.writeHead(status, {
-    ...exchangeOf(response).headers,
-    ...jsonHeaders,
-    "content-length": length,
-    ...headers,
-  });
+  response.writeHead(status, { ...exchangeOf(response).headers, ...jsonHeaders, "content-length": length, ...headers });
   response.end(json);
   countAnswer(response, length);
 }

@@ -38,10 +38,7 @@ export function serviceAccountProcedures<Role extends string, Scope extends stri
   role: ReturnType<typeof oneOf<Role>>,
   options: ApiKeyOptions,
 ) {
-  return {
-    serviceAccounts: accountProcedures(role),
-    serviceAccountKeys: keyProcedures<Scope>(options),
-  };
+  return { serviceAccounts: accountProcedures(role), serviceAccountKeys: keyProcedures<Scope>(options) };
 }
 
 const id = v.string();

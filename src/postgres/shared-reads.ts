@@ -142,9 +142,7 @@ export async function runPacket<T>(
   breaks?: Breaks,
 ): Promise<T> {
   const answer = names.at(-1);
-  if (answer === undefined || holder === undefined) {
-    return new Loan(await acquire(pool, holder)).send(work, breaks);
-  }
+  if (answer === undefined || holder === undefined) return new Loan(await acquire(pool, holder)).send(work, breaks);
 
   const reads = readsOf(pool);
   const caller = `${role} ${setting} ${holder}`;

@@ -43,9 +43,7 @@ export function breakIfSilent(client: pg.ClientBase, milliseconds: number): void
   stream.on("timeout", () => {
     const { bytesRead } = stream;
     setImmediate(() => {
-      if (stream.bytesRead === bytesRead && !innerOf(client).readyForQuery) {
-        stream.destroy(silent(stream.timeout));
-      }
+      if (stream.bytesRead === bytesRead && !innerOf(client).readyForQuery) stream.destroy(silent(stream.timeout));
     });
   });
 }

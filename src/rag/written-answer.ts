@@ -50,10 +50,7 @@ export async function writeAnswer(writing: Writing): Promise<WrittenAnswer> {
     model,
     usage,
     creditsCharged,
-  } = await createAi().chat({
-    ...options,
-    ...writingPrompt(question, passages),
-  });
+  } = await createAi().chat({ ...options, ...writingPrompt(question, passages) });
   const judged = await judgeSentences(citedSentences(reply), 0, writing);
 
   const sentences = judged.filter(({ reason }) => reason === undefined);

@@ -30,19 +30,13 @@ export const realtimePaths: Record<string, Part> = {
       "A ticket that opens a socket, once, within 30 seconds",
       signedIn,
       {
-        responses: {
-          200: answers("The ticket.", json(objectOf({ ticket: text() }))),
-          ...errors(401, 403),
-        },
+        responses: { 200: answers("The ticket.", json(objectOf({ ticket: text() }))), ...errors(401, 403) },
       },
     ),
   },
   "/api/realtime/query/authorize": {
     post: operation("svc-realtime-authorize", "realtime", "A grant to watch a query", anyone, {
-      requestBody: {
-        required: true,
-        content: json(objectOf({ query: text(), args: {} }, { required: ["query"] })),
-      },
+      requestBody: { required: true, content: json(objectOf({ query: text(), args: {} }, { required: ["query"] })) },
       responses: { 200: answers("The grant.", json(grant)), ...errors(400, 401, 403, 404, 409, 413, 504) },
     }),
   },

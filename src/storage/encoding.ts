@@ -16,12 +16,7 @@ export const maxAvifPixels = largest;
 /** Arguments of sharp's method of the same name. */
 export interface Encoding {
   format: Format;
-  options: {
-    quality?: number;
-    effort?: number;
-    palette?: boolean;
-    chromaSubsampling?: "4:2:0";
-  };
+  options: { quality?: number; effort?: number; palette?: boolean; chromaSubsampling?: "4:2:0" };
 }
 
 /**

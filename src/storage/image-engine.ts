@@ -43,11 +43,7 @@ export async function transformImage(source: Source, options: TransformOptions, 
     const frames = format === "webp" ? known.frames : 1;
     const pixels = pixelsOf(known, frames, options);
     if (pixels > (format === "avif" ? maxAvifPixels : maxPixels)) throw new TooLarge(format, pixels);
-    const input = sharp(source, {
-      limitInputPixels: maxPixels,
-      failOn: "truncated",
-      pages: frames,
-    });
+    const input = sharp(source, { limitInputPixels: maxPixels, failOn: "truncated", pages: frames });
     const image = resize(input.autoOrient(), options, format);
     const { data } = await encode(image, encodingOf(format, options.q, pixels)).toBuffer({ resolveWithObject: true });
     return { bytes: data, type: `image/${format}` };

@@ -48,9 +48,7 @@ export function explained(error: unknown): unknown {
       hint: "Another transaction may hold a lock that it needs. Try again later.",
     });
   }
-  if (error.code === "P0002") {
-    return new SvcError("CONFLICT", `${error.message}.`, { cause: error, hint: error.hint });
-  }
+  if (error.code === "P0002") return new SvcError("CONFLICT", `${error.message}.`, { cause: error, hint: error.hint });
   // The schema, or a function of a newer svc.
   if (["3F000", "42883"].includes(error.code ?? "") && error.message.includes("svc_private")) {
     return new SvcError("UNAVAILABLE", "The database has not been migrated.", {

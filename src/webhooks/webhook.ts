@@ -141,9 +141,7 @@ function requireJobColumn(where: string, { property, name, kind, type }: ColumnD
   if (/^json\b/.test(type)) {
     throw new DefinitionError(
       `${where}: ${property} is json, whose texts may have characters that a job cannot have.`,
-      {
-        hint: "Make the column jsonb, or leave it out of columns and read it when the procedure runs.",
-      },
+      { hint: "Make the column jsonb, or leave it out of columns and read it when the procedure runs." },
     );
   }
 }
@@ -201,9 +199,7 @@ function keyOf(where: string, table: PgTable): string[] {
   if (keys.length > 0) return keys.map(({ name }) => name);
   throw new DefinitionError(
     `${where}: ${getTableName(table)} has no primary key, by which its deliveries keep their order.`,
-    {
-      hint: 'Add one, for example uuid("id").primaryKey().defaultRandom().',
-    },
+    { hint: 'Add one, for example uuid("id").primaryKey().defaultRandom().' },
   );
 }
 

@@ -69,9 +69,7 @@ class Replay implements WorkflowContext {
   }
 
   /** Each call is a separate step. */
-  readonly services: WorkflowServices = {
-    document: { convert: (input) => this.#convert(input) },
-  };
+  readonly services: WorkflowServices = { document: { convert: (input) => this.#convert(input) } };
 
   async #convert(input: ConvertStoredInput): Promise<ConvertedDocument> {
     const { port } = this.#options;
@@ -202,9 +200,7 @@ class Replay implements WorkflowContext {
         `${called} inside the step "${place.step.name}". Call it in the handler, after the step.`,
       );
     }
-    if (kind !== "parallel" && !isName(name)) {
-      throw new WorkflowMistake(`A step or event needs a name ${nameRule}`);
-    }
+    if (kind !== "parallel" && !isName(name)) throw new WorkflowMistake(`A step or event needs a name ${nameRule}`);
     const position = `${place.branch.prefix}${place.branch.next++}`;
     const before = this.#recorded.get(position);
     const differs = before

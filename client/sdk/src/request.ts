@@ -92,9 +92,7 @@ export function toError(response: Response, text: string): SvcError {
       ...details,
     });
   }
-  if (status >= 502 && status <= 504) {
-    return new SvcError("UNAVAILABLE", "The service cannot be reached.", details);
-  }
+  if (status >= 502 && status <= 504) return new SvcError("UNAVAILABLE", "The service cannot be reached.", details);
   return new SvcError("INVALID_ANSWER", "The answer is not one of the service's.", {
     ...details,
     hint: "A proxy or another server may have answered: check baseUrl.",

@@ -95,11 +95,7 @@ export async function cancelUpload(fetch: Fetch, id: string): Promise<void> {
 type Send = (to: string, init: RouteInit) => Promise<Response>;
 
 async function begin(send: Send, file: Blob, { name, visibility = "private" }: UploadOptions): Promise<string> {
-  const metadata = {
-    filename: name ?? (file as Partial<File>).name ?? "file",
-    filetype: file.type,
-    visibility,
-  };
+  const metadata = { filename: name ?? (file as Partial<File>).name ?? "file", filetype: file.type, visibility };
   const pairs = Object.entries(metadata).map(([key, value]) => `${key} ${base64(value)}`);
   const headers = { "upload-length": String(file.size), "upload-metadata": pairs.join(",") };
   const response = await send(path, { method: "POST", headers });

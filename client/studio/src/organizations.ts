@@ -49,10 +49,7 @@ export async function organizations({ search = "", after, id }: State): Promise<
   const place = after && id ? { name: after, id } : null;
   const { rows, next } = await ask<{ rows: Organization[]; next: { name: string; id: string } | null }>(
     "organizations",
-    {
-      search,
-      after: place,
-    },
+    { search, after: place },
   );
   return [
     rows.length > 0

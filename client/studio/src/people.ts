@@ -27,9 +27,7 @@ interface Membership {
 
 export function people(state: State): Child {
   const { user, organization, list: what } = state;
-  if (user) {
-    return [heading("User"), later("the user", () => show(user, state))];
-  }
+  if (user) return [heading("User"), later("the user", () => show(user, state))];
   if (organization) return organizationOf(organization, state);
   if (what === "organizations") {
     return [

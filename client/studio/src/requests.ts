@@ -40,17 +40,13 @@ const onlyBesideDev = () =>
   );
 
 export function requests(state: State): Child {
-  if (state.trace) {
-    return [heading("Trace"), later("the trace", () => trace(state.trace as string))];
-  }
+  if (state.trace) return [heading("Trace"), later("the trace", () => trace(state.trace as string))];
   return [heading("Requests"), live<RequestSummary[] | null>("the requests", "requests", list)];
 }
 
 function list(all: RequestSummary[] | null): Child {
   if (all === null) return onlyBesideDev();
-  if (all.length === 0) {
-    return quiet("No request yet. Use the application, and each of its calls appears here.");
-  }
+  if (all.length === 0) return quiet("No request yet. Use the application, and each of its calls appears here.");
   const rows = all.map((one) => [
     h(
       "a",
@@ -123,9 +119,7 @@ export const mailbox = (): Child => [
   heading("Mailbox"),
   live<Mail[] | null>("the mails", "mails", (all) => {
     if (all === null) return onlyBesideDev();
-    if (all.length === 0) {
-      return quiet("No mail yet. A sign-up or a forgotten password sends one.");
-    }
+    if (all.length === 0) return quiet("No mail yet. A sign-up or a forgotten password sends one.");
     const rows = all.map(({ at, kind, email, url }) => [
       time(at),
       kind,

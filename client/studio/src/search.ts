@@ -41,9 +41,7 @@ export const search = (state: State): Child => [
 ];
 
 function lab(tables: readonly Searchable[], state: State): Child {
-  if (tables.length === 0) {
-    return quiet("No table is searchable: ", code("searchable(…)"), " declares one.");
-  }
+  if (tables.length === 0) return quiet("No table is searchable: ", code("searchable(…)"), " declares one.");
   const chosen = tables.find(({ relation }) => relation === state.table) ?? tables[0];
   const option = (value: string, label: string, selected: boolean) => h("option", { value, selected }, label);
   const name = h(

@@ -161,9 +161,7 @@ const retryFrom = ({ id }: RunDetails, { position, name }: Step): Child =>
 
 function acts({ id, status }: RunDetails, isOver: boolean): Child {
   if (status === "completed") return null;
-  if (isOver) {
-    return plain(actButton("Retry", { act: "act_retry_workflow", run: id, from: null }, { on: "the run" }));
-  }
+  if (isOver) return plain(actButton("Retry", { act: "act_retry_workflow", run: id, from: null }, { on: "the run" }));
   const event = h("input", { id: "event", type: "text", required: true, spellcheck: "false" });
   const content = h("input", { id: "content", type: "text", value: "null", spellcheck: "false" });
   const said = h("span", { role: "status" });

@@ -47,7 +47,5 @@ export const forgotten = () =>
   new SvcError(
     "OUTCOME_UNKNOWN",
     "This may have been saved: no answer came, and it is too long ago to send it again.",
-    {
-      hint: "Look whether it was saved before you do it again.",
-    },
+    { hint: "Look whether it was saved before you do it again." },
   );

@@ -50,9 +50,7 @@ export class Mails {
   /** @throws SvcError FORBIDDEN when mails of this kind cannot be sent */
   require(kind: MailKind): void {
     if (this.canSend(kind)) return;
-    throw new SvcError("FORBIDDEN", `Mails for ${kind} are not set up.`, {
-      hint: `Give ${names[kind]} in auth.ts.`,
-    });
+    throw new SvcError("FORBIDDEN", `Mails for ${kind} are not set up.`, { hint: `Give ${names[kind]} in auth.ts.` });
   }
 
   /**

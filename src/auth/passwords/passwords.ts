@@ -106,13 +106,7 @@ export class Passwords {
         if (proves !== undefined && user.email !== proves) throw new Overtaken();
         if ((await this.hashOf(userId)) !== old) throw new Overtaken();
         if (old !== null) await this.#updatePassword(userId, hash);
-        else
-          await internalAdapter.linkAccount({
-            userId,
-            providerId: "credential",
-            accountId: userId,
-            password: hash,
-          });
+        else await internalAdapter.linkAccount({ userId, providerId: "credential", accountId: userId, password: hash });
         if ((await this.hashOf(userId)) !== hash) throw refused();
         await this.endSessions(userId, keep);
       });

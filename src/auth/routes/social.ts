@@ -93,9 +93,7 @@ export function social(router: Router, parts: AuthParts): void {
     const isSpared = flow.mode === "cookie" && (await isTrusted(library, userId, request.headers.cookie));
     if (!isSpared && (await hasSecondFactor(library, userId))) {
       // In cookie mode the second factor follows, as after a password. Token mode cannot represent a half-finished sign-in.
-      if (flow.mode === "cookie") {
-        response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
-      }
+      if (flow.mode === "cookie") response.appendHeader("set-cookie", await challenge(library, userId, sessionTokens));
       return { error: "two_factor_required" };
     }
     if (flow.mode === "token") {

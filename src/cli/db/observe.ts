@@ -66,9 +66,7 @@ export const stats = systemCommand({
     const head = ["table", "rows", "total", "indexes", "dead", "dead %", "vacuumed", "analysed", "whole scans"];
     show([...head, "by index", "rows each", "hit %"], tables);
     if (indexes.length > 0) show(["\nindexes", "table", "index", "bytes", "why"], indexes);
-    if (slots.length > 0) {
-      show(["\nslot", "kind", "database", "temporary", "active", "reader", "log", "keeps"], slots);
-    }
+    if (slots.length > 0) show(["\nslot", "kind", "database", "temporary", "active", "reader", "log", "keeps"], slots);
     show(["\noldest", "age", "autovacuum acts at"], ages);
   },
 });

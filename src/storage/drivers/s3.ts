@@ -103,10 +103,7 @@ export class S3Driver implements StorageDriver {
       }
     };
     const Body = bytes instanceof Uint8Array ? bytes : Readable.from(source(bytes), { objectMode: false });
-    const upload = new Upload({
-      client: await this.#connect(),
-      params: { Bucket: this.#bucket, Key: key, Body },
-    });
+    const upload = new Upload({ client: await this.#connect(), params: { Bucket: this.#bucket, Key: key, Body } });
     await this.#answer(upload.done()).catch((error) => {
       throw broken ? broken.error : error;
     });

@@ -28,9 +28,7 @@ export function checkSession(options: BridgeSessionOptions): SessionSettings {
     throw new TypeError("The bridge's session takes password or passwords, not both.");
   }
   const all = passwords ?? (password === undefined ? [] : [password]);
-  if (all.length === 0) {
-    throw new TypeError("The bridge's session needs a password. Is its environment variable set?");
-  }
+  if (all.length === 0) throw new TypeError("The bridge's session needs a password. Is its environment variable set?");
   for (const [index, each] of all.entries()) {
     if (typeof each === "string" && each.length >= shortestPassword) continue;
     throw new TypeError(
