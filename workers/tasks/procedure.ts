@@ -41,7 +41,8 @@ export const procedure = defineTask({
       { ...caller, requestId: requestId ?? `job:${job.id}` },
       job.finish(),
     ).catch(async (error) => {
-      // The arguments were valid where the job was scheduled. A recent job may come from newer code, whose workers accept them.
+      // The arguments were valid where the job was scheduled. A recent job may come from newer code, whose workers
+      // accept them.
       if (error instanceof InputRefused && !job.isYoung) await job.giveUp();
       throw error;
     });

@@ -5,7 +5,8 @@
  * history of jobs, old deliveries of webhooks, old invitations to organizations, and old months of the history of audited tables.
  * Every starting worker ensures that one such job is queued; each enqueues the next day's.
  *
- * Retries: 3 attempts; the next day's run does the rest. Idempotency: it only removes what is unused at the time.
+ * Retries: 3 attempts; the next day's run does the rest.
+ * Idempotency: it only removes what is unused at the time.
  * Next hop: `src/storage/sweep.ts`.
  */
 import { z } from "zod";

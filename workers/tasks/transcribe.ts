@@ -1,9 +1,10 @@
 /**
  * Transcribes a stored recording, for `ai.speech.transcribe`.
  *
- * Retries: 5 attempts; then the transcription has failed. If the worker died in the fifth, a sixth attempt records that.
- * Idempotency: the row is written once, while it is pending, and in the same statement its user is charged. If a worker dies
- * after the provider answered, the next one calls the provider again: the operator pays it twice, the user once.
+ * Retries: 5 attempts; then the transcription has failed. If the worker died in the fifth, a sixth attempt records
+ * that.
+ * Idempotency: the row is written once, while it is pending, and in the same statement its user is charged. If a worker
+ * dies after the provider answered, the next one calls the provider again: the operator pays it twice, the user once.
  * Next hop: `src/ai/provider.ts`, `sql/ai/complete_transcription.sql`.
  */
 import { z } from "zod";

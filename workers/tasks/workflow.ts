@@ -2,8 +2,9 @@
  * Runs the handler of a workflow; sql/workflows/wake_run.sql enqueues one job per run.
  *
  * Retries: the run handles errors of its steps (`retries` of its definition). This job is retried when the database was
- * unreachable or its worker died. Idempotency: the handler continues from the last checkpoint. Of two workers with the same run,
- * a fence lets only one write.
+ * unreachable or its worker died.
+ * Idempotency: the handler continues from the last checkpoint. Of two workers with the same run, a fence lets only one
+ * write.
  * Next hop: `src/workflows/execute.ts`.
  */
 import { z } from "zod";
