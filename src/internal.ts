@@ -11,6 +11,7 @@ export type { AuthDefinition, AuthMail } from "./contract/auth.ts";
 export type { LoadedApp } from "./contract/loaded-app.ts";
 export type { Seed } from "./contract/seed.ts";
 export { byNearness } from "./kit/nearest.ts";
+export { processExists } from "./kit/process-exists.ts";
 export { migrate } from "./migrate/migrate.ts";
 export { readFolder } from "./migrate/migration-files.ts";
 export { replaceInvitationMailer } from "./organizations/mail-invitation.ts";

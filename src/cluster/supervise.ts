@@ -3,6 +3,7 @@
  * and the reader of the log reconnect by themselves. After the last failed try it gives up. Called by `private.ts`,
  * which decides under the cluster's lock.
  */
+import { processExists } from "../kit/process-exists.ts";
 import { bornAt } from "./lock.ts";
 
 /** In milliseconds: interval between two checks. */
@@ -87,16 +88,7 @@ export function supervise({ pid, revive, report }: Supervised): Supervision {
 
 /** @returns whether the process still lives; a later one with its pid does not count */
 function watch(pid: number): () => boolean {
-  if (process.platform !== "linux") return () => exists(pid); // a stricter check would need a child process
+  if (process.platform !== "linux") return () => processExists(pid); // a stricter check would need a child process
   const born = bornAt(pid);
   return () => born !== null && bornAt(pid) === born;
-}
-
-function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM"; // the process belongs to another user
-  }
 }

@@ -40,11 +40,7 @@ export function startImageChild(): ChildProcessWithoutNullStreams {
   return startConfined(program, ["sharp"], ["--allow-addons"]);
 }
 
-class Child extends ConfinedWorker<Order, Answer> {
-  constructor() {
-    super(startImageChild());
-  }
-}
+type Child = ConfinedWorker<Order, Answer>;
 
 function refuseKilled(): never {
   throw new ImageTooCostly(
@@ -111,7 +107,7 @@ export class ImageChildren {
       return child;
     }
     this.started++;
-    return new Child();
+    return new ConfinedWorker(startImageChild());
   }
 
   async #keep(child: Child): Promise<void> {

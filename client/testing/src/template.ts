@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { type Cluster, type DatabaseUrls, migrate, platformRoot, readFolder } from "@svc/core/internal";
+import { type Cluster, type DatabaseUrls, migrate, platformRoot, processExists, readFolder } from "@svc/core/internal";
 import pg from "pg";
 
 // Used by no other lock (sql/README.md), and the same for all test runs on a server.
@@ -63,7 +63,7 @@ async function build(admin: pg.Client, cluster: Cluster, cwd: string, template: 
 async function removeRests(admin: pg.Client, template: string): Promise<void> {
   for (const name of await databases(admin)) {
     const [, pid] = /^svc_test_(\d+)_/.exec(name) ?? [];
-    const isRest = pid ? !isAlive(Number(pid)) : name.startsWith("svc_template_") && name !== template;
+    const isRest = pid ? !processExists(Number(pid)) : name.startsWith("svc_template_") && name !== template;
     if (isRest) await drop(admin, name);
   }
 }
@@ -112,13 +112,4 @@ function inDatabase(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${database}`;
   return changed.href;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
