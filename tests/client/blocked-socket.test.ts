@@ -5,6 +5,7 @@ import { createAuthClient, createSvcClient } from "../../client/sdk/src/index.ts
 import { api } from "../fixture/web/svc/api.ts";
 import { database } from "../support/database.ts";
 import { service } from "../support/service.ts";
+import { cutReader } from "../support/sockets.ts";
 
 const db = database();
 const running = service(db);
@@ -81,6 +82,33 @@ test("a query whose arguments fill more than a frame is called now and then, and
   await db.sql("insert into guestbook (message) values ('beside it')");
   await expect.poll(() => shown).toBe(Math.min(before + 1, 5));
   expect(sockets.length).toBe(1);
+});
+
+test("a query that may not be watched is called now and then, also after a gap in what the service reads", async () => {
+  const client = createSvcClient({ api, baseUrl: running.url });
+  onTestFinished(() => client.close());
+  const errors: unknown[] = [];
+  const flows: string[] = [];
+  let shown = -1;
+  client.realtime.subscribe(() => flows.push(client.realtime.getStatus()));
+  client.watch(
+    api.ranked_articles.list,
+    {}, // without what decides the scope
+    ({ total }) => {
+      shown = total ?? -1;
+    },
+    (error) => errors.push(error),
+  );
+  await expect.poll(() => client.realtime.getStatus()).toBe("live");
+  await expect.poll(() => errors).toContainEqual(expect.objectContaining({ code: "BAD_REQUEST" }));
+  const before = flows.length;
+  await cutReader(db);
+  await expect.poll(() => flows.slice(before)).toEqual(["degraded", "live"]);
+  await expect.poll(() => shown).toBe(0);
+  await db.sql("set session_replication_role = replica");
+  await db.sql("insert into articles (user_id, title, rank, published_at) values ('nobody', 'x', 1, '2026-01-01')");
+  await db.sql("reset session_replication_role");
+  await expect.poll(() => shown).toBe(1);
 });
 
 test("a service that does not answer is asked less and less often", async () => {

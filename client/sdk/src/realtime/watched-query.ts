@@ -62,8 +62,9 @@ export class WatchedQuery {
     const { connection, key } = options;
     this.#stopFollowing = connection.subscribe(() => this.#pollUnlessLive());
     connection.listen(key, {
-      subscribed: (before) => {
-        this.#pollUnlessLive(false);
+      subscribed: (before, isGap) => {
+        // A gap is told to all who listen, also to those that were refused.
+        if (!isGap) this.#pollUnlessLive(false);
         if (before === undefined) this.#meanwhile = []; // also of a history that a failover has ended
         // Of transactions below it that still run, events will come.
         this.#changed((seen, asked) => asked || (before !== undefined && seen.seesAllBelow(before)));
