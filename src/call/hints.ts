@@ -4,8 +4,9 @@ import type { CrudStatement } from "../contract/crud.ts";
 import type { ProcedureDefinition } from "../contract/procedure.ts";
 import { SvcError } from "../kit/svc-error.ts";
 
-export const missingRow = (hint?: string) =>
-  new SvcError("NOT_FOUND", "This row does not exist, or you may not change it.", { hint });
+/** @param act what was asked of the row. (Default: a change) */
+export const missingRow = (hint?: string, act: "see" | "change" = "change") =>
+  new SvcError("NOT_FOUND", `This row does not exist, or you may not ${act} it.`, { hint });
 
 /** Says of a refused write where the code was that sent it. @throws the error */
 export function readOnly(error: unknown): never {

@@ -208,7 +208,8 @@ export async function invokeStatement(
   });
   if (json !== null) return json;
   if (statement.absent === "null") return "null";
-  throw missingRow(runtime.production ? undefined : explanation(procedure, caller, input));
+  const hint = runtime.production ? undefined : explanation(procedure, caller, input);
+  throw missingRow(hint, procedure.kind === "query" ? "see" : "change");
 }
 
 function callGenerated(...[pool, identity, statement, values, reads, seen]: Parameters<typeof callStatement>) {
