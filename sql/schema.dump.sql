@@ -2431,26 +2431,32 @@ CREATE OR REPLACE FUNCTION auth.end_visits()
  SET search_path TO ''
 AS $function$
 declare
-  administrators text[];
+  changed text[];
 begin
   if tg_op = 'DELETE' then
-    select array_agg(o.id) into administrators from old_users o;
+    select array_agg(o.id) into changed from old_users o;
   else
-    select array_agg(changed.id) into administrators
-      from (select o.id, to_jsonb(o) ->> 'role', to_jsonb(o) ->> 'banned' from old_users o
-            except select n.id, to_jsonb(n) ->> 'role', to_jsonb(n) ->> 'banned' from new_users n) changed;
+    select array_agg(c.id) into changed
+      from (select o.id, to_jsonb(o) ->> 'role', to_jsonb(o) ->> 'banned', to_jsonb(o) ->> 'ban_expires' from old_users o
+            except
+            select n.id, to_jsonb(n) ->> 'role', to_jsonb(n) ->> 'banned', to_jsonb(n) ->> 'ban_expires' from new_users n) c;
   end if;
-  if administrators is not null and exists (
+  if changed is null then
+    return null;
+  end if;
+  delete from auth.session s using auth."user" u
+   where u.id = any (changed) and s.user_id = u.id and auth.is_banned(u);
+  if exists (
     select from pg_catalog.pg_attribute a
      where a.attrelid = 'auth.session'::regclass and a.attname = 'impersonated_by' and not a.attisdropped
   ) then
-    execute 'delete from auth.session where impersonated_by = any ($1)' using administrators;
+    execute 'delete from auth.session where impersonated_by = any ($1)' using changed;
   end if;
   return null;
 end
 $function$
 execute: svc_system
-comment: Trigger of auth."user": ends the visits of an administrator who is banned, deleted or gets another role. Definer: those who may change users need not reach sessions.
+comment: Trigger of auth."user": ends the visits of an administrator who is banned, deleted or gets another role, and the sessions of a user who is banned. Definer: those who may change users need not reach sessions.
 
 -- function auth.find_api_keys(bytea[]): owner svc_owner
 CREATE OR REPLACE FUNCTION auth.find_api_keys(hashes bytea[])

@@ -100,6 +100,27 @@ describe("a user who is banned", () => {
     expect(await server.post("/sign-in", ann)).toMatchObject({ status: 403, body: { code: "FORBIDDEN" } });
   });
 
+  test.for([
+    ["at the endpoint", (id: string) => server.post("/admin/ban-user", { userId: id }, { bearer: operator })],
+    ["by SQL", (id: string) => db.sql(`update auth."user" set banned = true where id = $1`, [id])],
+    [
+      "by SQL again, when the first ban is over",
+      async (id: string) => {
+        const ban = `update auth."user" set banned = true, ban_expires = now() + $2::interval where id = $1`;
+        await db.sql(ban, [id, "-1 hour"]);
+        await db.sql(ban, [id, "1 hour"]);
+      },
+    ],
+  ] as const)("%s loses all sessions, and no other user does", async ([how, act]) => {
+    const { user, sessionToken, token } = (await server.signUp({ ...ann, email: `${how.replace(/\W/g, "")}@x.org` }))
+      .body;
+    const acting = () => Promise.all([sessionToken, token].map((bearer) => server.caller(bearer)));
+    expect(await acting()).not.toContain(null);
+    await act(user.id);
+    await expect.poll(acting).toEqual([null, null]);
+    expect(await server.caller(operator)).not.toBeNull();
+  });
+
   test("does not sign in with Google either, in neither mode, nor by a code from before", async () => {
     expect(results(await signIn("cookie"))).toEqual({ oauth: "success" });
     const { code } = results(await signIn("token"));
