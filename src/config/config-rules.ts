@@ -24,6 +24,11 @@ export const attempts = (count: number, what = "attempts") => {
 };
 export const folder = () =>
   z.string(must('a folder, relative to this file, such as "./backend"')).min(1, must("a folder"));
+/** Of `webDir`. A path that leads out of it would be 404 at each visit. */
+export const pageFile = () => {
+  const be = 'a file of webDir, such as "index.html"';
+  return z.string(must(be)).refine((path) => /^(?![./])(?!.*\/\.).*\.html$/.test(path), must(be));
+};
 export const portNumber = "a port number from 0 (any free port) to 65535, for example 4000";
 export const port = () => integer(0, 65_535, portNumber);
 export const host = () => {

@@ -18,6 +18,7 @@ import {
   host,
   hostName,
   milliseconds,
+  pageFile,
   plan,
   port,
   quota,
@@ -99,6 +100,8 @@ export const fileSchema = z.strictObject({
   plan: plan().default("pro"),
   /** Folder of static files served at `/`. (Default: none) */
   webDir: folder().optional(),
+  /** File of webDir that answers visits of other paths, for pages whose paths are made in the browser. (Default: none: 404) */
+  webFallback: pageFile().optional(),
   /** Headers that replace or extend the defaults of those files; "" removes one. (Default: {}) */
   webHeaders: headers().default({}),
   /** The description of the API. */

@@ -30,13 +30,15 @@ export interface ExpressOptions extends RouteTransport {
   openapi: OpenApiEndpoints | null;
   /** Folder of static files, or null. */
   webDir: string | null;
+  /** The file of it that answers visits of paths without a file. */
+  webFallback: string | undefined;
   /** Replace or extend the headers of static files; "" removes one. */
   webHeaders: Readonly<Record<string, string>>;
   trustProxy: boolean | number;
 }
 
 export async function expressApp(options: ExpressOptions): Promise<Express> {
-  const { api, webDir, webHeaders } = options;
+  const { api, webDir, webFallback, webHeaders } = options;
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -54,7 +56,7 @@ export async function expressApp(options: ExpressOptions): Promise<Express> {
   app.use(healthEndpoints(options.readiness, options.metrics, options.metricsAccess));
   app.use(openApiEndpoints(options.openapi));
   app.use(applicationRoutes(api["~svc"].routes, options));
-  if (webDir) app.use(staticFiles(webDir, webHeaders));
+  if (webDir) app.use(staticFiles(webDir, webHeaders, webFallback));
   app.use((request, response, next) => {
     const methods = routedMethods(app.router, request.path);
     if (methods.size > 0) answerMethods(response, request.method, methods);

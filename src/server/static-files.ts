@@ -1,7 +1,7 @@
 /** Serves the application's frontend (`webDir` of the configuration) on the service's own origin. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import express, { type ErrorRequestHandler, Router } from "express";
+import express, { type ErrorRequestHandler, type Request, Router } from "express";
 import { answerMethods } from "../http/allowed-methods.ts";
 import { exchangeOf } from "../http/exchange.ts";
 import { SvcError } from "../kit/svc-error.ts";
@@ -39,8 +39,9 @@ const cacheControl = (path: string): string =>
 /**
  * @param folder  absolute; files and folders whose names start with a dot are not served
  * @param changes headers that replace or extend the defaults; "" removes one
+ * @param fallback the file that answers visits of paths without a file. (Default: none; they are 404)
  */
-export function staticFiles(folder: string, changes: Readonly<Record<string, string>>): Router {
+export function staticFiles(folder: string, changes: Readonly<Record<string, string>>, fallback?: string): Router {
   const lower = Object.entries(changes).map(([name, value]) => [name.toLowerCase(), value] as const);
   const headers = Object.entries({ ...defaults, ...Object.fromEntries(lower) });
   const router = Router();
@@ -52,6 +53,16 @@ export function staticFiles(folder: string, changes: Readonly<Record<string, str
     }
     next();
   });
+  if (fallback) {
+    router.use(async (request, response, next) => {
+      if (isVisit(request)) {
+        response.vary("accept");
+        const isPage = request.headers.accept?.includes("text/html") && !(await isServed(folder, request.path));
+        if (isPage) request.url = `/${fallback}`;
+      }
+      next();
+    });
+  }
   router.use(compressedFiles(folder, cacheControl));
   router.use(
     express.static(folder, {
@@ -74,6 +85,10 @@ export function staticFiles(folder: string, changes: Readonly<Record<string, str
   router.use(refuse);
   return router;
 }
+
+/** Whether a browser may show the path as a page. A script that is missing stays 404, and so does what the API lacks. */
+const isVisit = ({ method, path }: Request): boolean =>
+  (method === "GET" || method === "HEAD") && !/^\/api(\/|$)|\.[^/]*$/.test(path);
 
 /** The errors of express.static for unmet conditions and ranges. */
 const refuse: ErrorRequestHandler = (thrown, _request, response, next) => {

@@ -283,6 +283,7 @@ async function openApp(
         }
       : null,
     webDir: config.webDir,
+    webFallback: config.webFallback,
     webHeaders: config.webHeaders,
     production: config.production,
     trustProxy: config.trustProxy,

@@ -181,6 +181,10 @@ describe("a wrong file is refused with its name, the key, and what to write", ()
     ['{ webHeaders: { "a b": "c" } }', "webHeaders: must be headers and their values"],
     ['{ webHeaders: { a: "b\\r\\nc: d" } }', "webHeaders: must be headers and their values"],
     ["{ webHeaders: { a: 1 } }", "webHeaders.a: must be headers and their values"],
+    ['{ webFallback: "../index.html" }', 'webFallback: must be a file of webDir, such as "index.html"'],
+    ['{ webFallback: "pages/../../a.html" }', "webFallback: must be a file of webDir"],
+    ['{ webFallback: "/index.html" }', "webFallback: must be a file of webDir"],
+    ["{ webFallback: true }", "webFallback: must be a file of webDir"],
     ["() => ({})", "svc.config.ts: must be an object"],
   ])("%s", async (config, message) => {
     expect(await refusal(config)).toContain(message);

@@ -44,9 +44,9 @@ interface Got {
   body: Buffer;
 }
 /** The raw answer: fetch() would decompress it. */
-const ask = (path: string, headers: Record<string, string> = {}, method = "GET") =>
+const ask = (path: string, headers: Record<string, string> = {}, method = "GET", of: TestService = svc) =>
   new Promise<Got>((resolve, reject) => {
-    const { hostname, port } = new URL(svc.url);
+    const { hostname, port } = new URL(of.url);
     const sent = request({ hostname, port, path, method, headers, agent: false }, async (answer) => {
       const body = Buffer.concat(await answer.toArray());
       resolve({ status: answer.statusCode ?? 0, header: (name) => answer.headers[name]?.toString(), body });
@@ -189,4 +189,49 @@ describe("If-None-Match", () => {
     }
     expect((await ask("/openapi.json", { "if-none-match": '"x"' })).status).toBe(200);
   });
+});
+
+describe("with webFallback", () => {
+  const falling = service(db, apiWith({}), { webDir, webFallback: "index.html" } as object);
+  const visit = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+  const page = async (path: string, headers: Record<string, string> = visit, method = "GET") => {
+    const { status, header, body } = await ask(path, headers, method, falling);
+    return [status, header("content-type")?.split(";")[0], body.subarray(0, 15).toString()];
+  };
+
+  test.for(["/tickets/5", "/signed-in", "/signed-in/", "/assets", "/apiary", "/tickets/5?tab=a.b", "/%"])(
+    "a visit of a path without a file gets the page: %s",
+    async (path) => {
+      const got = await ask(path, visit, "GET", falling);
+      expect([got.status, got.body.subarray(0, 15).toString()]).toEqual([200, "<!doctype html>"]);
+      expect(got.header("cache-control")).toBe("public, max-age=0");
+      expect(got.header("vary")?.toLowerCase().split(/, */)).toContain("accept");
+      expect(got.header("content-security-policy")).toContain("default-src 'self'");
+      const known = { ...visit, "if-none-match": got.header("etag") ?? "" };
+      expect((await ask(path, known, "GET", falling)).status).toBe(304);
+    },
+  );
+
+  test.for<[path: string, headers?: Record<string, string>, method?: string]>([
+    ["/assets/gone-BKp3vQzA.js"],
+    ["/.env"],
+    ["/.secret.js"],
+    ["/api/gone"],
+    ["/api"],
+    ["/tickets/5", { accept: "*/*" }],
+    ["/tickets/5", {}],
+    ["/tickets/5", visit, "POST"],
+  ])("anything else is 404: %j", async ([path, headers, method]) => {
+    expect((await page(path, headers, method))[0]).toBe(404);
+  });
+
+  test("files and the service's own paths answer as before", async () => {
+    expect(await page("/small.js")).toEqual([200, "text/javascript", "1"]);
+    expect((await page("/healthz"))[1]).toBe("application/json");
+    expect(await page("/tickets/5", { ...visit, "accept-encoding": "br" }, "HEAD")).toEqual([200, "text/html", ""]);
+  });
+});
+
+test("without webFallback a visit of a path without a file is 404", async () => {
+  expect((await ask("/tickets/5", { accept: "text/html" })).status).toBe(404);
 });
