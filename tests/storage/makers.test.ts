@@ -91,7 +91,8 @@ test("nor is one in parts, whose last part began before", async () => {
   const files = () => db.sql("select from svc.storage_objects where user_id = $1", [ann.id]);
   expect(await files()).toEqual([]);
   await db.sql('update auth."user" set banned = false where id = $1', [ann.id]);
-  const again = { ...headers, authorization: `Bearer ${ann.sessionToken}` };
+  const { body } = await app.post("/api/auth/sign-in", { email: ann.email, password: "correct horse" });
+  const again = { ...headers, authorization: `Bearer ${body.sessionToken}` };
   await expect.poll(async () => (await app.fetch(path, { method: "HEAD", headers: again })).status).toBe(200);
   expect(await files()).toHaveLength(1);
 });
