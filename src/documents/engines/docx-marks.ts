@@ -14,6 +14,8 @@ export const markItem = (level: number, label: string) => `${item}${level} ${lab
 const startOfNote = /<w:(foot|end)note\s(?:(?!<\/w:\1note>)[\s\S])*?<w:t(?:\s[^>]*)?>/g;
 /** kordoc writes the Korean word for a note before each of its notes. */
 const wordOfNote = /(?<=\()주: ?\ue004\s*/g;
+/** Many notes begin with a space behind their number. */
+const spaceOfNote = /(?<=\ue004)[ \t]+/g;
 
 /** @param notes XML of the part of footnotes or endnotes */
 export const markNotes = (notes: string) => notes.replace(startOfNote, (start) => start + note);
@@ -29,6 +31,7 @@ export function resolveMarks(markdown: string): string {
     .replace(/\ue000([^\ue000\ue001]*)\ue001/g, (_, latex: string) => latex.replace(/\\([\\_*`[\]<])/g, "$1"))
     .replace(/\ue002\d+ ([^\ue003]*)\ue003/g, (_, label: string) => (label === "" ? "" : `${unescaped(label)} `))
     .replace(wordOfNote, "")
+    .replace(spaceOfNote, "")
     .replace(anyMark, "");
 }
 
