@@ -6,12 +6,11 @@
  * Next hop: `docx-formulas.ts`, `docx-lists.ts`.
  */
 import { hex } from "dingbat-to-unicode";
-import JSZip from "jszip";
-import { listZip } from "../zip.ts";
 import { markFormulas } from "./docx-formulas.ts";
 import { markLists } from "./docx-lists.ts";
 import { anyMark, markNotes } from "./docx-marks.ts";
 import { readPart } from "./package.ts";
+import { withParts } from "./with-parts.ts";
 
 const gone = /<w:(del|moveFrom|customXmlPr|smartTagPr|[pr]PrChange)(?:\s[^>]*[^/])?>[\s\S]*?<\/w:\1>/g;
 /** Elements around text, of which parsers drop some with what is in them. */
@@ -40,20 +39,10 @@ const withSigns = (text: string) =>
 const withHyphens = (text: string) =>
   text.replaceAll(/<w:softHyphen\s*\/>/g, "").replaceAll(/<w:noBreakHyphen\s*\/>/g, "<w:t>\u2011</w:t>");
 
-/** @param bytes a package that `package.ts` has scanned @returns the same bytes if there is nothing to change */
-export async function prepareDocx(bytes: Buffer): Promise<Buffer> {
-  const names = listZip(bytes).flatMap(({ name }) => (part.test(name) ? [name] : []));
-  const changed = new Map<string, string>();
-  for (const name of names) {
-    const before = readPart(bytes, name);
+export const prepareDocx = (bytes: Buffer): Promise<Buffer> =>
+  withParts(bytes, part, (before, name) => {
     const accepted = before.replace(anyMark, "").replace(gone, "").replace(around, "");
     const readable = markFormulas(withHyphens(withSigns(accepted).replace(hidden, "")));
     const isBody = name.startsWith("word/document");
-    const after = isBody ? markLists(readable, (other) => readPart(bytes, other)) : markNotes(readable);
-    if (after !== before) changed.set(name, after);
-  }
-  if (changed.size === 0) return bytes;
-  const zip = await JSZip.loadAsync(bytes);
-  for (const [name, text] of changed) zip.file(name, text);
-  return zip.generateAsync({ type: "nodebuffer" });
-}
+    return isBody ? markLists(readable, (other) => readPart(bytes, other)) : markNotes(readable);
+  });

@@ -39,7 +39,7 @@ export async function runEngine(task: Task, bytes: Buffer): Promise<EngineResult
   }
   if (task.engine === "pictures") return drawn(bytes, task.numbers);
   const engine = await load(task);
-  const source = task.kind === "docx" ? await prepared(bytes) : bytes;
+  const source = await prepared(bytes, task.kind);
   const { markdown: marked, pages = [], warnings = [], poor = null, doubt = null } = await engine(source, task.kind);
   const markdown = task.kind === "docx" ? resolveMarks(marked) : marked;
   return {
@@ -61,7 +61,11 @@ const harmless = (markdown: string) =>
     .replaceAll(/[\0\u00ad]/g, "")
     .toWellFormed();
 
-const prepared = async (bytes: Buffer) => (await import("./docx-source.ts")).prepareDocx(bytes);
+async function prepared(bytes: Buffer, kind: DocumentKind): Promise<Buffer> {
+  if (kind === "docx") return (await import("./docx-source.ts")).prepareDocx(bytes);
+  if (kind === "xlsx") return (await import("./xlsx-source.ts")).prepareXlsx(bytes);
+  return bytes;
+}
 
 /** The result for drawn pages: images in place of their text. */
 async function drawn(bytes: Buffer, numbers: Task["numbers"] = []): Promise<EngineResult> {

@@ -1,0 +1,17 @@
+/**
+ * Changes an XLSX before a parser reads it, because none reads escaped characters: workbooks write those that XML cannot
+ * hold as _x000D_, and the underscore of a text that looks like such a code as _x005F_ (ECMA-376 part 1, ST_Xstring).
+ */
+import { withParts } from "./with-parts.ts";
+
+const part = /^xl\/(sharedStrings|worksheets\/[^/]+|comments\d*|comments\/[^/]+)\.xml$/;
+const escaped = /_x([0-9a-f]{4})_/gi;
+
+export const prepareXlsx = (bytes: Buffer): Promise<Buffer> =>
+  withParts(bytes, part, (xml) =>
+    xml.replace(escaped, (_, hex: string) => {
+      const sign = String.fromCharCode(Number.parseInt(hex, 16));
+      if (sign < " ") return " "; // mostly of line ends, which are stored as _x000D_ and a newline
+      return sign === "<" ? "&lt;" : sign === "&" ? "&amp;" : sign;
+    }),
+  );
