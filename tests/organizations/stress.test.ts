@@ -67,8 +67,7 @@ test(`calls of eight users at once, seed ${seed}`, async () => {
       name === "delete-user"
         ? await running.post("/api/auth/delete-user", { password: "correct horse" }, who)
         : await running.mutate(who, name, args);
-    // A busy machine may let a call wait too long for another one's lock: it is told to come again.
-    if (status >= 500 && body.code !== "UNAVAILABLE") failures.push([name, body]);
+    if (status >= 500) failures.push([name, body]);
     if (status === 200) succeeded.add(name);
     if (status === 200 && name === "delete-user") people[at] = await user("new");
   }
