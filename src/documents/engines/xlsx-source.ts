@@ -5,13 +5,10 @@
 import { withParts } from "./with-parts.ts";
 
 const part = /^xl\/(sharedStrings|worksheets\/[^/]+|comments\d*|comments\/[^/]+)\.xml$/;
-const escaped = /_x([0-9a-f]{4})_/gi;
+const escaped = /_x([0-9A-Fa-f]{4})_/g;
 
 export const prepareXlsx = (bytes: Buffer): Promise<Buffer> =>
-  withParts(bytes, part, (xml) =>
-    xml.replace(escaped, (_, hex: string) => {
-      const sign = String.fromCharCode(Number.parseInt(hex, 16));
-      if (sign < " ") return " "; // mostly of line ends, which are stored as _x000D_ and a newline
-      return sign === "<" ? "&lt;" : sign === "&" ? "&amp;" : sign;
-    }),
-  );
+  withParts(bytes, part, (xml) => xml.replace(escaped, (_, hex: string) => inXml(Number.parseInt(hex, 16))));
+
+/** As a reference, which attributes may hold, too. Of control characters most belong to a line end: _x000D_ and a newline. */
+const inXml = (code: number) => (code < 32 ? " " : `&#${code};`);
